@@ -110,4 +110,9 @@ StepInterval step_interval(double spread) {
   return {1 / factor, factor};
 }
 
+StepInterval step_interval(const RunSpread& spread) {
+  const StepInterval known = step_interval(spread.value);
+  return {known.least, std::max(known.most, spread.longer)};
+}
+
 }  // namespace penstock

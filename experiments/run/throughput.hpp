@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "experiments/run/layout/layout.hpp"
+#include "experiments/run/layout/spread.hpp"
 #include "sim/base/time.hpp"
 #include "sim/plan/plan.hpp"
 
@@ -36,5 +37,7 @@ struct StepInterval {
 /// Of step times whose relative standard deviation is `spread`: they spread by a factor, so the
 /// interval is one of logarithms.
 StepInterval step_interval(double spread);
+/// The same, and up to where short kernels may reach.
+StepInterval step_interval(const RunSpread& spread);
 
 }  // namespace penstock

@@ -65,6 +65,22 @@ void need_memory(double bytes, const std::string& what, const std::string& remed
                   limit.memory_source, remedy, limit.raise));
 }
 
+SimulationMemory::Use::~Use() {
+  {
+    const std::lock_guard guard(room_.mutex_);
+    room_.free_ += bytes_;
+  }
+  room_.freed_.notify_all();
+}
+
+std::unique_ptr<SimulationMemory::Use> SimulationMemory::take(std::uint64_t bytes) {
+  if (bytes > bytes_) return nullptr;
+  std::unique_lock lock(mutex_);
+  freed_.wait(lock, [&] { return bytes <= free_; });
+  free_ -= bytes;
+  return std::make_unique<Use>(*this, bytes);
+}
+
 Budget given_budget(double memory_bytes, const std::string& option) {
   return {static_cast<std::uint64_t>(memory_bytes), option, option};
 }

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <utility>
@@ -34,6 +37,38 @@ class OverBudget : public std::bad_alloc {
 /// unless the budget has these bytes beside those of the program itself. `what` names the file and
 /// what of it is so large.
 void need_memory(double bytes, const std::string& what, const std::string& remedy);
+
+/// The memory that runs side by side may use. Whether one fits depends on it alone, not on what
+/// runs beside it.
+class SimulationMemory {
+ public:
+  explicit SimulationMemory(std::uint64_t bytes) : bytes_(bytes), free_(bytes) {}
+  SimulationMemory(const SimulationMemory&) = delete;
+  SimulationMemory& operator=(const SimulationMemory&) = delete;
+
+  /// Gives the memory back when it goes.
+  class Use {
+   public:
+    Use(SimulationMemory& room, std::uint64_t bytes) : room_(room), bytes_(bytes) {}
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use();
+
+   private:
+    SimulationMemory& room_;
+    std::uint64_t bytes_;
+  };
+  /// Waits until these bytes are free; null if there never are so many.
+  std::unique_ptr<Use> take(std::uint64_t bytes);
+  /// Waits until nothing else runs.
+  std::unique_ptr<Use> take_all() { return take(bytes_); }
+
+ private:
+  const std::uint64_t bytes_;
+  std::uint64_t free_;
+  std::mutex mutex_;
+  std::condition_variable freed_;
+};
 
 /// What a program should take by itself: 80 % of the memory that is free, of its control group and
 /// of its own limit, whichever is least.

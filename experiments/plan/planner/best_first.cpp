@@ -6,7 +6,6 @@
 
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
-#include "experiments/run/layout/spread.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -224,6 +223,12 @@ bool BestFirst::waits(Item& item, const OrderHolding& holding, Outcome& outcome)
 
 /// Simulates a layout unless its order alone says that it does not fit.
 void BestFirst::judge(Item item, Outcome& outcome) {
+  const auto room = room_for(choice_of(item));
+  if (room == nullptr) {
+    outcome.refused = 1;
+    outcome.refusal = too_large_to_simulate;
+    return;
+  }
   const LayoutFrame& frame = all_[item.frame];
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const auto holding =
@@ -236,6 +241,19 @@ void BestFirst::judge(Item item, Outcome& outcome) {
   }
   const bool priced = !item.prices->times.empty();
   if (!priced || !waits(item, *holding, outcome)) simulate(item, outcome);
+}
+
+/// Waits for the memory to simulate a layout; nullptr: there is never as much.
+std::unique_ptr<SimulationMemory::Use> BestFirst::room_for(const LayoutChoice& choice, bool draws) {
+  return room_.take(static_cast<std::uint64_t>(simulation_bytes(choice, draws)));
+}
+
+Trial BestFirst::trial_in_room(const LayoutChoice& choice, bool draws) {
+  const auto room = room_for(choice, draws);
+  if (room != nullptr) return trial_of(choice, draws);
+  Trial none;
+  none.refusal = too_large_to_simulate;
+  return none;
 }
 
 Trial BestFirst::trial_of(const LayoutChoice& choice, bool draws) const {
@@ -356,11 +374,6 @@ LayoutPlan BestFirst::run() {
   end_search();
   draw_documents();
   finish();
-  const bool sharded = plan_.best() != nullptr && runs_sharded(plan_.best()->choice.zero);
-  const auto& confidence = (sharded ? base_.sharded : base_.settled.hardware).confidence;
-  if (confidence) {
-    plan_.spread = spread_of(*confidence, {.devices = double(base_.task.devices)}).value;
-  }
   if (const auto& machine = base_.settled.hardware.spec.machine) {
     plan_.device = machine->device.name;
     plan_.stacks = {machine->device.stack.name, base_.sharded.spec.machine->device.stack.name};

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "experiments/input/long_work/budget.hpp"
 #include "experiments/plan/planner/bounds/frames.hpp"
 #include "experiments/plan/planner/bounds/holdings.hpp"
 #include "experiments/plan/planner/bounds/stage_prices.hpp"
@@ -109,7 +110,9 @@ class BestFirst {
   void judge(Item item, Outcome& outcome);
   bool waits(Item& item, const OrderHolding& holding, Outcome& outcome) const;
   OrderShape shape_of(const Item& item) const;
+  std::unique_ptr<SimulationMemory::Use> room_for(const LayoutChoice& choice, bool draws = false);
   Trial trial_of(const LayoutChoice& choice, bool draws = false) const;
+  Trial trial_in_room(const LayoutChoice& choice, bool draws = false);
   void simulate(const Item& item, Outcome& outcome);
   void keep(JudgedLayout judged);
   using OthersOf = std::function<std::vector<LayoutChoice>(const LayoutChoice&)>;
@@ -148,6 +151,7 @@ class BestFirst {
   LayoutFrames frames_;
   std::vector<LayoutFrame> all_;  // of the degrees that had their turn
   Holdings holdings_;
+  SimulationMemory room_{budget().memory_bytes};
   std::priority_queue<Item, std::vector<Item>, Later> queue_;
   std::priority_queue<Item, std::vector<Item>, Later> later_;  // for the next aims
   Aim aim_ = Aim::best;

@@ -1,6 +1,7 @@
 #include "experiments/plan/planner/plan_answers.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -89,9 +90,8 @@ Ratio ratio_of(const LayoutPlan& first, const LayoutPlan& other) {
   const double value = one.mean_within && one.tokens_per_s && two.tokens_per_s
                            ? *two.tokens_per_s / *one.tokens_per_s
                            : two.samples_per_s / one.samples_per_s;
-  const double spread = first.task.hardware == other.task.hardware
-                            ? spread_between(first, true)
-                            : std::hypot(first.spread.value_or(0), other.spread.value_or(0));
+  const double spread =
+      first.task.hardware == other.task.hardware ? spread_between(first) : spread_apart(one, two);
   const StepInterval known = step_interval(spread);
   return {value, value * known.least, value * known.most};
 }
@@ -142,6 +142,16 @@ std::vector<LayoutPlan> plans_of_stacks(const LayoutPlan& plan, const Catalogue&
     plans.push_back(best_plan(task, catalogue, planner));
   }
   return plans;
+}
+
+/// The ZeRO levels of one stack that are allowed, "0,1".
+std::string allowed_levels(const Restrictions& only, bool sharded) {
+  std::vector<std::uint32_t> levels;
+  for (const std::uint32_t zero : {0U, 1U, 2U, 3U}) {
+    const bool allowed = runs_sharded(zero) == sharded && only.allow("/memory/zero", zero);
+    if (allowed) levels.push_back(zero);
+  }
+  return fmt::format("{}", fmt::join(levels, ","));
 }
 
 /// Whether the best layouts of two plans belong to one family.
@@ -250,13 +260,10 @@ std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>
                                                  const PlannerOptions& planner) {
   std::vector<std::vector<LayoutPlan>> all;
   for (const bool sharded : {false, true}) {
+    const std::string levels = allowed_levels(planner.space.only, sharded);
+    if (levels.empty()) continue;
     PlannerOptions one_stack = planner;
-    Restrictions levels({sharded ? "/memory/zero=2,3" : "/memory/zero=0,1"});
-    if (planner.space.only.values_of("/memory/zero") == nullptr) {
-      one_stack.space.only = planner.space.only.with(levels);
-    } else if (sharded) {
-      break;
-    }
+    one_stack.space.only = planner.space.only.with(Restrictions({"/memory/zero=" + levels}));
     std::vector<LayoutPlan> plans{best_plan(tasks.front(), catalogue, one_stack)};
     const std::string stack = plans.front().stacks[sharded ? 1 : 0];
     for (std::size_t i = 1; i < tasks.size(); ++i) {
@@ -308,7 +315,7 @@ std::string machines_text(const std::vector<LayoutPlan>& plans) {
     const JudgedLayout* best = plan.best();
     if (best == nullptr) {
       rows.push_back({plan.task.hardware, "", std::to_string(plan.task.devices), "", "", "", "",
-                      "no layout fits"});
+                      plan.legal == 0 ? "no layout is legal" : "no layout fits"});
       continue;
     }
     std::string speed, interval;

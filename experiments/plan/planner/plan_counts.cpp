@@ -10,8 +10,11 @@ std::string counts_text(const LayoutPlan& plan) {
   const auto verb = [](std::uint64_t count, std::string_view one, std::string_view several) {
     return fmt::format("{} {}", count, count == 1 ? one : several);
   };
-  std::uint64_t refused = 0;
-  for (const Exclusion& one : plan.refused) refused += one.layouts;
+  std::uint64_t refused = 0, too_large = 0;
+  for (const Exclusion& one : plan.refused) {
+    refused += one.layouts;
+    if (one.rule == too_large_to_simulate) too_large += one.layouts;
+  }
   const std::string by_rules =
       refused == 0 ? "" : fmt::format(" {} refused (--why rules),", verb(refused, "is", "are"));
   const std::string others =
@@ -23,10 +26,13 @@ std::string counts_text(const LayoutPlan& plan) {
                                      counted(plan.beside, "layout"));
   return fmt::format(
       "judged {}:{} {} more memory than there is, {}, {} simulated ({} not fit, {} another under a "
-      "second name){}",
+      "second name){}{}",
       counted(plan.legal, "legal layout"), by_rules, verb(plan.without_memory, "needs", "need"),
       others, verb(plan.simulated, "was", "were"), verb(plan.too_large.size(), "does", "do"),
-      verb(plan.repeated, "repeats", "repeat"), beside);
+      verb(plan.repeated, "repeats", "repeat"), beside,
+      too_large == 0
+          ? ""
+          : fmt::format("; {} would need more memory to simulate than --max-memory", too_large));
 }
 
 std::string closest_text(const LayoutPlan& plan) {

@@ -21,7 +21,7 @@ void BestFirst::refine(const std::vector<JudgedLayout>& layouts, const OthersOf&
     }
   }
   in_parallel(
-      tried.size(), [&](std::size_t i) { tried[i].trial = trial_of(tried[i].choice); }, {},
+      tried.size(), [&](std::size_t i) { tried[i].trial = trial_in_room(tried[i].choice); }, {},
       options_.jobs);
   for (JudgedLayout& one : tried) {
     ++plan_.legal;
@@ -106,7 +106,7 @@ void BestFirst::draw(const std::vector<JudgedLayout>& found, std::size_t enough,
     }
     std::vector<std::optional<Trial>> trials(drawn.size());
     const auto try_one = [&](std::size_t i) {
-      if (begin + i == 0 || has_time()) trials[i] = trial_of(drawn[i].choice, true);
+      if (begin + i == 0 || has_time()) trials[i] = trial_in_room(drawn[i].choice, true);
     };
     in_parallel(drawn.size(), try_one, {}, options_.jobs);
     for (std::size_t i = 0; i < drawn.size(); ++i) {

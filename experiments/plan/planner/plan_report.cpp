@@ -153,11 +153,19 @@ std::string front_text(const LayoutPlan& plan) {
 }
 
 /// "±3.0 %", "-12.3 % to +14.1 %".
-std::string known_text(const StepInterval& known) {
+std::string interval_text(const StepInterval& known) {
   const std::string least = signed_percent_text(known.least - 1);
   const std::string most = signed_percent_text(known.most - 1);
   if (least.substr(1) == most.substr(1)) return "±" + percent_text(known.most - 1);
   return least + " to " + most;
+}
+
+/// How far the step time of the first row is known, and why no better.
+std::string known_text(const Trial& first) {
+  const bool wider = first.spread && !first.spread->beyond.empty();
+  return fmt::format(
+      "the first step time is known to {}{}\n", interval_text(known_to(first)),
+      wider ? fmt::format(" (wider: {})", fmt::join(first.spread->beyond, "; ")) : "");
 }
 
 /// What the training of the first layout takes.
@@ -178,9 +186,9 @@ ordered_json codec_json(const std::optional<CodecSpec>& codec) {
   return or_null(codec, [](const CodecSpec& one) { return encoding_json(one); });
 }
 
-ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan,
-                         const StepInterval& known) {
+ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan) {
   const double us = to_us(one.trial.makespan);
+  const StepInterval known = known_to(one.trial);
   return {{"layout", text_of(one.choice)},
           {"pipeline", one.choice.pipeline},
           {"chunks", one.choice.chunks},
@@ -232,11 +240,10 @@ ordered_json exclusions_json(const LayoutPlan& plan) {
   return all;
 }
 
-ordered_json rows_json(const std::vector<ListedFamily>& rows, const LayoutPlan& plan,
-                       const StepInterval& known) {
+ordered_json rows_json(const std::vector<ListedFamily>& rows, const LayoutPlan& plan) {
   ordered_json all = ordered_json::array();
   for (const ListedFamily& row : rows) {
-    ordered_json& one = all.emplace_back(layout_json(*row.best, plan, known));
+    ordered_json& one = all.emplace_back(layout_json(*row.best, plan));
     const JudgedLayout& first = *rows.front().best;
     one["faster_with"] = faster_with(plan, *row.best, first);
     one["differs"] = difference_text(row.best->choice, first.choice);
@@ -291,19 +298,23 @@ std::vector<const JudgedLayout*> front_of(const std::vector<JudgedLayout>& layou
   return front;
 }
 
-StepInterval known_to(const LayoutPlan& plan) {
-  return plan.spread ? step_interval(*plan.spread) : StepInterval{0.97, 1.03};
+StepInterval known_to(const Trial& trial) {
+  return trial.spread ? step_interval(*trial.spread) : StepInterval{0.97, 1.03};
 }
 
-/// Layouts on different stacks share no error.
-double spread_between(const LayoutPlan& plan, bool same_stack) {
-  const double pairs = plan.task.experts > 1 ? spread_of_pairs_with_experts : spread_of_pairs;
-  return same_stack ? pairs : std::max(pairs, std::sqrt(2.0) * plan.spread.value_or(0));
+double spread_between(const LayoutPlan& plan) {
+  return plan.task.experts > 1 ? spread_of_pairs_with_experts : spread_of_pairs;
+}
+
+double spread_apart(const Trial& one, const Trial& other) {
+  const auto value = [](const Trial& trial) { return trial.spread ? trial.spread->value : 0; };
+  return std::hypot(value(one), value(other));
 }
 
 double faster_with(const LayoutPlan& plan, const JudgedLayout& one, const JudgedLayout& other) {
   const bool same_stack = runs_sharded(one.choice.zero) == runs_sharded(other.choice.zero);
-  const double spread = spread_between(plan, same_stack);
+  const double apart = same_stack ? 0 : spread_apart(one.trial, other.trial);
+  const double spread = std::max(spread_between(plan), apart);
   return 0.5 * std::erfc(-std::log1p(slower_than(other, one)) / spread / std::sqrt(2.0));
 }
 
@@ -340,7 +351,7 @@ std::string plan_text(const LayoutPlan& plan, std::size_t best) {
                            : "no layout fits with headroom\n";
   } else {
     text += table_text(plan, listed_families(plan.fitting, best));
-    text += fmt::format("step times are known to {}\n", known_text(known_to(plan)));
+    text += known_text(plan.fitting.front().trial);
     if (plan.fastest_full) text += documents_text(plan);
     if (plan.stopped) text += stopped_text(plan);
     text += cost_note(plan);
@@ -351,19 +362,18 @@ std::string plan_text(const LayoutPlan& plan, std::size_t best) {
 }
 
 ordered_json plan_json(const LayoutPlan& plan, std::size_t best) {
-  const StepInterval known = known_to(plan);
   ordered_json front = ordered_json::array();
   for (const JudgedLayout* one : front_of(plan.fitting)) {
     if (plan.fastest_full) break;  // compared over draws, it has none
-    front.push_back(layout_json(*one, plan, known));
+    front.push_back(layout_json(*one, plan));
   }
   return {{"penstock", 1},
           {"model", plan.task.model},
           {"hardware", plan.task.hardware},
           {"devices", plan.task.devices},
           {"global_batch", plan.task.global_batch},
-          {"layouts", rows_json(listed_families(plan.fitting, best), plan, known)},
-          {"tight", rows_json(listed_families(plan.tight, best), plan, known)},
+          {"layouts", rows_json(listed_families(plan.fitting, best), plan)},
+          {"tight", rows_json(listed_families(plan.tight, best), plan)},
           {"front", front},
           {"whole_front", plan.whole_front},
           {"draws", plan.fastest_full ? ordered_json(judged_draws) : ordered_json()},

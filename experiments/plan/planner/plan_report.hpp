@@ -33,13 +33,15 @@ std::vector<ListedFamily> best_families(const LayoutPlan& plan, std::size_t most
 /// Those of layouts sorted by time that no earlier one beats in memory.
 std::vector<const JudgedLayout*> front_of(const std::vector<JudgedLayout>& layouts);
 
-/// How far step times are known: as `run` reports, or to 3 % where the spread of the prices is not
+/// How far a step time is known: as `run` reports, or to 3 % where the spread of the prices is not
 /// known.
-StepInterval known_to(const LayoutPlan& plan);
+StepInterval known_to(const Trial& trial);
 
-/// How far the ratio of the step times of two layouts of a plan is known, on one stack or on two: a
-/// standard deviation of its logarithm.
-double spread_between(const LayoutPlan& plan, bool same_stack);
+/// How far the ratio of the step times of two layouts is known, as a standard deviation of its
+/// logarithm: of a plan, on one stack; and of layouts on different stacks or machines, which share
+/// no error.
+double spread_between(const LayoutPlan& plan);
+double spread_apart(const Trial& one, const Trial& other);
 
 /// How probable it is that a layout of a plan is faster than another.
 double faster_with(const LayoutPlan& plan, const JudgedLayout& one, const JudgedLayout& other);

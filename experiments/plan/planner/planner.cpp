@@ -9,13 +9,17 @@
 #include <utility>
 #include <variant>
 
+#include "experiments/input/long_work/budget.hpp"
+#include "experiments/input/orders/memory_need.hpp"
 #include "experiments/run/batch_report.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/repeat.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
+#include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/report/report.hpp"
 
@@ -70,6 +74,7 @@ Trial measured(const Layout& layout, const Simulated& run, Time step,
   const MemoryJudge judge = judge_of(layout);
   trial.interval = judge.interval(peaks);
   trial.word = judge.word(trial.interval);
+  if (layout.hardware.confidence) trial.spread = spread_of(layout);
   const Throughput throughput =
       throughput_of(layout, batch, priced.plan, trial.makespan, peak_flops);
   trial.samples_per_s = throughput.samples_per_s;
@@ -202,7 +207,17 @@ Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
     return trial_of(layout, Simulation(layout, std::move(hardware)));
   } catch (const InputError& error) {
     return refused(error.where().empty() ? error.what() : error.where() + ": " + error.what());
+  } catch (const OverBudget&) {
+    return refused(too_large_to_simulate);
   }
+}
+
+double simulation_bytes(const LayoutChoice& choice, bool draws) {
+  const ScheduleEntry& rule = *find_named(schedule_entries(), choice.schedule);
+  const double stages = double(choice.pipeline) * choice.chunks / rule.copies;
+  const double slices = rule.slices_for == nullptr ? 1 : rule.slices_for({1, choice.options});
+  const double of_cell = CellBytes::run + (draws ? CellBytes::documents(choice.data) : 0);
+  return stages * slices * choice.microbatches * of_cell;
 }
 
 const JudgedLayout* LayoutPlan::best() const {

@@ -15,10 +15,15 @@
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "experiments/plan/planner/space/training_task.hpp"
 #include "experiments/run/layout/device_memory.hpp"
+#include "experiments/run/layout/spread.hpp"
 #include "hardware_models/links/wiring.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
+
+/// Why a layout is left out whose simulation takes more memory than the budget has.
+constexpr const char* too_large_to_simulate =
+    "simulating them takes more memory than there is (--max-memory)";
 
 /// What the simulation of a layout says.
 struct Trial {
@@ -29,6 +34,7 @@ struct Trial {
   PeakInterval interval;                                 // of the rank that needs most
   std::optional<std::pair<double, double>> mean_within;  // of draws: microseconds, 95 %
   std::optional<MemoryWord> word;                        // empty: the capacity is unknown
+  std::optional<RunSpread> spread;                       // empty: that of the prices is unknown
   std::uint64_t timeline_hash = 0;                       // of what runs when and where
   double samples_per_s = 0;
   std::optional<double> tokens_per_s;
@@ -48,6 +54,9 @@ struct Trial {
 /// and equal unless it `draws`: then the step is the mean of many, and the rest of the first.
 Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
                  std::shared_ptr<Clusters> clusters, bool draws = false);
+
+/// The bytes that it takes, as `settle` estimates them.
+double simulation_bytes(const LayoutChoice& choice, bool draws);
 
 /// How far a search has come.
 struct PlanProgress {
@@ -89,7 +98,6 @@ struct TooLarge {
 /// All legal layouts of a task, judged.
 struct LayoutPlan {
   TrainingTask task;
-  std::optional<double> spread;       // relative standard deviation of step times, if known
   std::array<std::string, 2> stacks;  // with whole gradients, and with sharded ones; may be empty
   std::string device;                 // of the machine; empty without one
   // Simulated, each once; fastest first, equal ones with less memory first.

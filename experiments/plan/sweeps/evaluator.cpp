@@ -106,7 +106,7 @@ std::optional<std::size_t> stage_in(std::string_view text) {
 
 }  // namespace
 
-Evaluator::Evaluator(const SweepSpace& space, const Catalogue& catalogue, RowMemory& room)
+Evaluator::Evaluator(const SweepSpace& space, const Catalogue& catalogue, SimulationMemory& room)
     : space_(space), room_(room), chain_(&catalogue) {
   for (const std::string& pointer : space.pointers()) {
     const auto knob = CostKnob::at(pointer);
@@ -297,22 +297,6 @@ bool knobs_decide(const json& document, const Layout& layout, const std::vector<
   if (layout.policy != nullptr || layout.hardware.cost_model != "ideal") return false;
   return std::all_of(knobs.begin(), knobs.end(),
                      [&](const CostKnob& knob) { return knob.is_stated(document); });
-}
-
-RowMemory::Use::~Use() {
-  {
-    const std::lock_guard guard(room_.mutex_);
-    room_.free_ += bytes_;
-  }
-  room_.freed_.notify_all();
-}
-
-std::unique_ptr<RowMemory::Use> RowMemory::take(std::uint64_t bytes) {
-  if (bytes > bytes_) return nullptr;
-  std::unique_lock lock(mutex_);
-  freed_.wait(lock, [&] { return bytes <= free_; });
-  free_ -= bytes;
-  return std::make_unique<Use>(*this, bytes);
 }
 
 }  // namespace penstock

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -12,6 +10,7 @@
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/fields/fields.hpp"
+#include "experiments/input/long_work/budget.hpp"
 #include "experiments/input/long_work/memo.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
@@ -56,44 +55,12 @@ class CostKnob {
 bool knobs_decide(const nlohmann::json& document, const Layout& layout,
                   const std::vector<CostKnob>& knobs);
 
-/// The memory that configurations may use which run side by side. Whether one fits depends on it
-/// alone, not on what runs beside it.
-class RowMemory {
- public:
-  explicit RowMemory(std::uint64_t bytes) : bytes_(bytes), free_(bytes) {}
-  RowMemory(const RowMemory&) = delete;
-  RowMemory& operator=(const RowMemory&) = delete;
-
-  /// Gives the memory back when it goes.
-  class Use {
-   public:
-    Use(RowMemory& room, std::uint64_t bytes) : room_(room), bytes_(bytes) {}
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-    ~Use();
-
-   private:
-    RowMemory& room_;
-    std::uint64_t bytes_;
-  };
-  /// Waits until these bytes are free; null if there never are so many.
-  std::unique_ptr<Use> take(std::uint64_t bytes);
-  /// Waits until nothing else runs.
-  std::unique_ptr<Use> take_all() { return take(bytes_); }
-
- private:
-  const std::uint64_t bytes_;
-  std::uint64_t free_;
-  std::mutex mutex_;
-  std::condition_variable freed_;
-};
-
 /// Runs configurations of a sweep, one after the other. Keeps what those share that differ in costs
 /// alone; the outcome does not depend on what ran before. Each thread has its own.
 class Evaluator {
  public:
   /// Space, catalogue and room must outlive this.
-  Evaluator(const SweepSpace& space, const Catalogue& catalogue, RowMemory& room);
+  Evaluator(const SweepSpace& space, const Catalogue& catalogue, SimulationMemory& room);
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
@@ -120,7 +87,7 @@ class Evaluator {
   SweepOutcome run_document(nlohmann::json document, std::string structure);
 
   const SweepSpace& space_;
-  RowMemory& room_;
+  SimulationMemory& room_;
   bool alone_ = false;  // with all of the room
   Chain chain_;
   std::vector<CostKnob> knobs_;                            // of the varied pointers

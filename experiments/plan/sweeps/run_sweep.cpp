@@ -54,7 +54,7 @@ SweepCount run_sweep(const SweepSpace& space, const Catalogue& catalogue, const 
                      .on_progress = run.on_progress},
                     take);
   constexpr std::uint64_t most_threads = 1024;
-  RowMemory room(budget().memory_bytes);
+  SimulationMemory room(budget().memory_bytes);
   const auto threads =
       static_cast<std::size_t>(std::min({std::uint64_t{run.jobs}, total - run.done, most_threads}));
   in_parallel(

@@ -148,7 +148,7 @@ SweepCount deal_sweep(const SweepSpace& space, const SweepRun& run, const TakeRo
 void run_dealt(const SweepSpace& space, const Catalogue& catalogue) {
   using Clock = std::chrono::steady_clock;
   const InterruptRequest the_dealer_decides;
-  RowMemory room(budget().memory_bytes);
+  SimulationMemory room(budget().memory_bytes);
   Evaluator evaluator(space, catalogue, room);
   Answer answer;
   FinishedRows rows;

@@ -134,9 +134,9 @@ std::string parts_text(const RunResult& result) {
 
 /// The least and the most that a step takes, in microseconds.
 StepInterval interval_of(const RunResult& result, const RunSpread& spread) {
-  const StepInterval factors = step_interval(spread.value);
+  const StepInterval factors = step_interval(spread);
   const double us = to_us(result.report->makespan);
-  return {us * factors.least, us * std::max(factors.most, spread.longer)};
+  return {us * factors.least, us * factors.most};
 }
 
 }  // namespace

@@ -69,7 +69,10 @@ LayoutSpace space_with(const TrainingTask& task, SpaceOptions options, const Res
 std::string of_one(const TrainingTask& task, const SpaceOptions& options,
                    const Restrictions& restriction) {
   const std::string pointer = restriction.pointers().front();
-  const auto values = values_in(space_with(task, options, {}), pointer);
+  auto values = values_in(space_with(task, options, {}), pointer);
+  std::erase_if(values, [&](const std::string& value) {
+    return space_with(task, options, Restrictions({pointer + "=" + value})).legal == 0;
+  });
   std::string text = fmt::format("{} leaves none", restriction.text());
   if (!values.empty()) text += fmt::format("; legal: {}", fmt::join(values, ", "));
   return text + (pointer == "/partition/name" ? "; --partitions adds others" : "");

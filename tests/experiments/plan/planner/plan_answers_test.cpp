@@ -95,7 +95,8 @@ TEST_CASE("answers: machines are compared by samples a second, and equal ones ar
   CHECK(json[2]["speed"]["ratio"] > 1.5);  // twice the batch in about the same time
   CHECK(json[3]["speed"]["ratio"] > 1.2);
   // The errors of two machines have nothing in common; 90 % of a normal distribution.
-  const double spread = std::hypot(*plans[0].spread, *plans[3].spread);
+  const double spread =
+      std::hypot(plans[0].best()->trial.spread->value, plans[3].best()->trial.spread->value);
   CHECK(json[3]["speed"]["high"].get<double>() / json[3]["speed"]["ratio"].get<double>() ==
         doctest::Approx(std::exp(1.645 * spread)).epsilon(0.001));
   CHECK(says(machines_text(plans), "dgx-b200"));
@@ -118,11 +119,12 @@ TEST_CASE("answers: whole and sharded gradients are compared apart, each on one 
 TEST_CASE("answers: where the first machine is too small, speeds are over the first that is not") {
   const auto compared = comparisons({llama_on("dgx-h100", 1), llama_on("dgx-h100", 8)},
                                     read_catalogue(), planner_of({"/schedule/name=1f1b"}));
-  REQUIRE_FALSE(compared.empty());
+  REQUIRE(compared.size() == 2);
   for (const auto& plans : compared) {
     const std::string text = machines_text(plans);
     CAPTURE(text);
-    CHECK(says(text, "no layout fits"));
+    const bool sharded = &plans == &compared.back();
+    CHECK(says(text, sharded ? "no layout is legal" : "no layout fits"));
     const auto json = machines_json(plans);
     CHECK_FALSE(json[0].contains("speed"));
     CHECK(json[1]["speed"]["ratio"] == 1.0);
@@ -131,6 +133,20 @@ TEST_CASE("answers: where the first machine is too small, speeds are over the fi
       comparisons({llama_on("dgx-h100", 1)}, read_catalogue(), planner_of({"/schedule/name=1f1b"}));
   REQUIRE_FALSE(none.empty());
   CHECK(says(machines_text(none.front()), "no layout fits"));
+}
+
+TEST_CASE("answers: the stack of a comparison does not depend on whether its first plan fits") {
+  const Texts only{"/schedule/name=1f1b", "/parallel/pipeline=1", "/memory/zero=2"};
+  const auto compared = comparisons({llama_on("dgx-h100", 1), llama_on("dgx-h100", 8)},
+                                    read_catalogue(), planner_of(only));
+  REQUIRE(compared.size() == 1);
+  const LayoutPlan& last = compared.front().back();
+  CHECK(last.best()->trial.makespan ==
+        plan_layouts(llama_on("dgx-h100", 8), read_catalogue(), planner_of(only))
+            .best()
+            ->trial.makespan);
+  CHECK(says(machines_text(compared.front()), "fsdp-compiled"));
+  CHECK(compared.front().front().none_because == "/memory/zero=2 leaves none; legal: 0");
 }
 
 TEST_CASE("answers: every stack that lists the device is a row") {

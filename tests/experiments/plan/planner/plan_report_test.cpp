@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/long_work/budget.hpp"
+
 namespace penstock::testing {
 namespace {
 
@@ -22,7 +24,7 @@ TEST_CASE("planner: two layouts share most of the error of their prices") {
   CHECK(faster_with(plan, other, one) == doctest::Approx(0.159).epsilon(0.01));
   // On another stack the errors are not the same.
   other.choice.zero = 3;
-  plan.spread = 0.1;
+  one.trial.spread = other.trial.spread = RunSpread{.value = 0.1, .because = "", .beyond = {}};
   CHECK(faster_with(plan, one, other) < 0.75);
 }
 
@@ -86,6 +88,29 @@ TEST_CASE("planner: layouts that save memory by codecs and offloading are counte
   std::uint64_t refused = 0;
   for (const Exclusion& one : plan.refused) refused += one.layouts;
   CHECK(plan.without_memory + plan.slower + plan.simulated + refused == plan.legal);
+}
+
+TEST_CASE("planner: layouts whose simulation needs too much memory are left out and counted") {
+  const TrainingTask task = read_training_task(
+      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
+       .hardware = "dgx-h100",
+       .devices = 8,
+       .microbatch = 1,
+       .global_batch = 4096},
+      read_catalogue());
+  const Budget before = budget();
+  set_budget(given_budget(18e6));  // 3 MB beside the program: some 8,000 cells
+  const LayoutPlan plan =
+      plan_layouts(task, read_catalogue(),
+                   {.space = {.only = Restrictions({"/schedule/name=1f1b", "/parallel/tensor=1,2",
+                                                    "/parallel/context=1", "/memory/zero=1",
+                                                    "/recompute/mode=full"})}});
+  set_budget(before);
+  CAPTURE(counts_text(plan));
+  REQUIRE(!plan.fitting.empty());
+  CHECK(plan.refused.front().rule == too_large_to_simulate);
+  CHECK(counts_text(plan).find(" would need more memory to simulate than --max-memory") !=
+        std::string::npos);
 }
 
 TEST_CASE("planner: that some layouts do not run with documents is said beside the others") {

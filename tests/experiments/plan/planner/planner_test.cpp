@@ -353,21 +353,23 @@ TEST_CASE("planner: families, front and tight layouts are those of simulating ev
                .best = 4});
 }
 
-TEST_CASE("planner: step times are known as the spread of their prices says") {
+TEST_CASE("planner: a step time is known as `run` says of its layout, with short kernels too") {
   const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}}, catalogue);
-  const LayoutPlan plan = plan_layouts(
-      task, catalogue, {.space = {.only = Restrictions({"/parallel/pipeline=1"})}, .best = 1});
-  const RunResult result =
-      run(parse_scenario(layout_document(task, plan.fitting.front().choice), task.source));
-  REQUIRE(result.layout.hardware.confidence);
-  REQUIRE(plan.spread);
-  CHECK(*plan.spread == spread_of(result.layout).value);
-  // A normal distribution has 90 % of its weight within 1.645 deviations.
-  const double factor = std::exp(1.645 * *plan.spread);
-  CHECK(known_to(plan).most == doctest::Approx(factor));
-  CHECK(known_to(plan).least == doctest::Approx(1 / factor));
-  CHECK(known_to(LayoutPlan{}).most == doctest::Approx(1.03));
+  const SmallCase short_kernels{llama, "dgx-h100", 8, 8, {}, {"/model/sequence=128"}};
+  const TrainingTask task = task_of(short_kernels, catalogue);
+  for (const char* only : {"/memory/zero=1", "/memory/zero=3"}) {
+    const LayoutPlan plan = plan_layouts(
+        task, catalogue, {.space = {.only = Restrictions({"/parallel/data=8", only})}, .best = 1});
+    const JudgedLayout& first = plan.fitting.front();
+    const std::string document = layout_document(task, first.choice);
+    const RunSpread spread = spread_of(settle(parse_scenario(document, task.source)));
+    REQUIRE(spread.longer > 1);
+    // A normal distribution has 90 % of its weight within 1.645 deviations.
+    const double factor = std::exp(1.645 * spread.value);
+    CHECK(known_to(first.trial).least == doctest::Approx(1 / factor));
+    CHECK(known_to(first.trial).most == doctest::Approx(std::max(factor, spread.longer)));
+  }
+  CHECK(known_to(Trial{}).most == doctest::Approx(1.03));
 }
 
 TEST_CASE("planner: where restrictions leave no layout, it says which, and what there is") {

@@ -46,7 +46,7 @@ const Catalogue& catalogue() {
 
 /// The row of a configuration, run in full.
 std::string alone(const SweepSpace& space, std::uint64_t number) {
-  RowMemory room(UINT64_MAX);
+  SimulationMemory room(UINT64_MAX);
   return Evaluator(space, catalogue(), room).row(number);
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("sweep: prices in place give the rows of whole runs, whatever ran befo
     for (const bool capped : {false, true}) {
       if (capped) base["memory"] = {{"capacity_bytes", 60'000'000}};
       const SweepSpace space = space_of(base, axes);
-      RowMemory room(UINT64_MAX);
+      SimulationMemory room(UINT64_MAX);
       Evaluator evaluator(space, catalogue(), room);
       for (std::uint64_t i = 0; i < space.size(); ++i) {
         CHECK(evaluator.row(i) == alone(space, i));
@@ -100,7 +100,7 @@ TEST_CASE("sweep: files and costs of layers that are kept give the rows of whole
     SweepRequest request = space_of(base, axes).request();
     request.source = source;
     const SweepSpace space(std::move(request));
-    RowMemory room(UINT64_MAX);
+    SimulationMemory room(UINT64_MAX);
     Evaluator evaluator(space, catalogue(), room);
     for (std::uint64_t i = 0; i < space.size(); ++i) {
       CHECK(evaluator.row(i) == alone(space, i));
@@ -110,7 +110,7 @@ TEST_CASE("sweep: files and costs of layers that are kept give the rows of whole
 
 TEST_CASE("sweep: a configuration too large for the memory is a row, and others are as ever") {
   const SweepSpace space = space_of(four_stages(), {"/schedule/microbatches=4,20000,8"});
-  RowMemory room(10'000'000);  // for 25,000 actions
+  SimulationMemory room(10'000'000);  // for 25,000 actions
   Evaluator evaluator(space, catalogue(), room);
   CHECK(evaluator.row(0) == alone(space, 0));
   const json row = json::parse(evaluator.row(1));
@@ -120,7 +120,7 @@ TEST_CASE("sweep: a configuration too large for the memory is a row, and others 
 }
 
 TEST_CASE("sweep: memory is handed out once, and never more than there is") {
-  RowMemory room(100);
+  SimulationMemory room(100);
   CHECK(room.take(101) == nullptr);
   auto most = room.take(70);
   std::atomic<bool> all = false;
