@@ -12,7 +12,7 @@ namespace penstock {
 namespace {
 
 /// Items that are worked on at a time, however many threads there are.
-constexpr std::size_t batch = 32;
+constexpr std::size_t taken_at_once = 32;
 
 /// The front is first searched for layouts that need so much less memory than the known ones.
 constexpr double rough_front = 1.1;
@@ -136,7 +136,7 @@ bool BestFirst::has_time() const {
 
 std::vector<BestFirst::Item> BestFirst::next_items() {
   std::vector<Item> items;
-  while (items.size() < batch && !queue_.empty()) {
+  while (items.size() < taken_at_once && !queue_.empty()) {
     if (is_wanted(queue_.top())) {
       items.push_back(queue_.top());
     } else if (may_be_on_front(queue_.top(), Aim::front)) {
