@@ -36,9 +36,16 @@ double equal_part_us(const std::vector<StageBounds>& times, const OrderShape& sh
   return sum / static_cast<double>(copies) * shape.cells / ranks;
 }
 
-bool recomputes_nothing(const std::vector<LayerTimes>& layers) {
-  return std::all_of(layers.begin(), layers.end(),
-                     [](const LayerTimes& layer) { return layer.us[4].value_or(0) == 0; });
+/// A smaller share of what a layer keeps is not worth making anything again: flash attention keeps
+/// four bytes of a token and head that it can make again.
+constexpr double least_freed = 0.01;
+
+bool frees_next_to_nothing(const std::vector<LayerTimes>& layers,
+                           const std::vector<LayerTimes>& whole) {
+  return std::equal(layers.begin(), layers.end(), whole.begin(),
+                    [](const LayerTimes& one, const LayerTimes& all) {
+                      return one.kept_bytes >= (1 - least_freed) * all.kept_bytes;
+                    });
 }
 
 constexpr const char* no_such_degrees = "the model does not divide by these degrees";
@@ -291,9 +298,11 @@ void LayoutFrames::judge(LayoutFrame& frame) const {
 }
 
 void LayoutFrames::judge_cut(LayoutFrame& frame) const {
+  const std::uint32_t least_zero = space_.zeros.front();
   if (space_.recomputations[frame.recomputation].mode == "selective" &&
-      recomputes_nothing(*times(frame, space_.zeros.front()))) {
-    frame.refusal = "selective recomputation has nothing to recompute";
+      frees_next_to_nothing(*times(frame, least_zero),
+                            *shapes_.of(key(frame), runs_sharded(least_zero), shapes_.nothing()))) {
+    frame.refusal = "selective recomputation frees next to nothing";
     return;
   }
   if (frame.bound_by == BoundBy::nothing) {

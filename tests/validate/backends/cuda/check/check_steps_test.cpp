@@ -116,7 +116,8 @@ TEST_CASE("gpu check: a GPU without green contexts is measured too, and says so"
   // Nothing holds a rank to a share of the SMs.
   for (const auto& times : lines_of(folder / "probes.jsonl")) {
     const std::string kernel = times.at("kernel"), shape = times.at("shape");
-    if (kernel == "product" || kernel == "transformer") CHECK(shape.ends_with(" sms=132"));
+    if (kernel != "product" && kernel != "transformer") continue;
+    CHECK(shape.find(" sms=132") != std::string::npos);
   }
   fs::remove_all(folder);
 }
