@@ -17,11 +17,10 @@ std::vector<bool> stages_with_backward(const ActionCounts& counts, const Placeme
   return stages;
 }
 
-/// Only a split I and W frees part of an activation early. One that moves to another place moves as
-/// a whole.
+/// Only a split I and W frees part of an activation early; one that is moved goes as a whole.
 Extras with_buffers_of(Extras extras, const ActionCounts& counts) {
-  const bool frees_early = counts.has(Pass::backward_weight) && !counts.has(Pass::evict);
-  if (!frees_early) extras.holds[static_cast<std::size_t>(BufferKind::input_stash)] = false;
+  bool& early = extras.holds[static_cast<std::size_t>(BufferKind::input_stash)];
+  early = early && counts.has(Pass::backward_weight) && !counts.has(Pass::evict);
   return extras;
 }
 

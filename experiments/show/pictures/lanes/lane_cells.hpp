@@ -80,8 +80,6 @@ std::vector<Lane> tail_strips(const Plan& plan, const Timeline& timeline);
 /// top of its lane. Moves over free links have no length.
 std::vector<Lane> stash_moves(const Plan& plan, const Timeline& timeline);
 
-/// The end of the last cell; 0 if there is none.
-
 /// Inserts idle gaps, given in any order, between the cells of the lanes: one cell for each cause
 /// of a gap, in chronological order. Throws InputError for a gap of a rank without a lane.
 void add_idle(std::vector<Lane>& lanes, const std::vector<IdleGap>& gaps);
