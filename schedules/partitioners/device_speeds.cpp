@@ -230,8 +230,9 @@ class ReachProbes {
   }
 
   Probe<DeviceCut> traced() {
-    DeviceCut cut{{0, std::vector<std::uint32_t>(stages_ + 1, size_)},
-                  std::vector<std::uint32_t>(stages_, 0)};
+    DeviceCut cut;
+    cut.best.cuts.assign(stages_ + 1, size_);
+    cut.kinds.assign(stages_, 0);
     std::uint64_t state = states_.size() - 1;
     for (std::uint32_t s = stages_; s-- > 0;) {
       const std::uint32_t end = cut.best.cuts[s + 1];

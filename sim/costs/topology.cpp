@@ -13,11 +13,14 @@
 #include "sim/base/limits.hpp"
 
 namespace penstock {
-namespace {
 
+/// An edge of the graph that `Router::Ways` holds.
 struct OverLink {
   std::uint32_t link;
 };
+
+namespace {
+
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS,
                                     boost::no_property, OverLink>;
 using Vertex = std::uint32_t;

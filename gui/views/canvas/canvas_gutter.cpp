@@ -146,13 +146,13 @@ void CanvasGutter::paint_rank(const LaneRow& row, QRectF room) {
   const int lines = std::clamp(static_cast<int>(room.height() / line_), 1, facts ? 3 : 1);
   QRectF line(room.left(), room.center().y() - lines * line_ / 2, room.width(), line_);
   const QFontMetrics metrics(painter_.font());
-  const auto write = [&](const QString& text, Colour ink) {
-    painter_.setPen(qt_colour(ink));
+  const auto write = [&](const QString& text, Colour colour) {
+    painter_.setPen(qt_colour(colour));
     painter_.drawText(line, Qt::AlignVCenter | Qt::AlignLeft,
                       metrics.elidedText(text, Qt::ElideRight, static_cast<int>(line.width())));
     line.translate(0, line_);
   };
-  const Colour ink = is_selected(row) ? scene_.colours().accent : scene_.colours().ink;
+  const Colour of_rank = is_selected(row) ? scene_.colours().accent : scene_.colours().ink;
   if (lines == 1) {
     if (facts != nullptr) {
       const double wide = metrics.horizontalAdvance("00 %") + 5 + bar_width;
@@ -161,9 +161,9 @@ void CanvasGutter::paint_rank(const LaneRow& row, QRectF room) {
       paint_use(*facts, use, true);
       line.setRight(use.left() - 4);
     }
-    return write(rank_number(row), ink);
+    return write(rank_number(row), of_rank);
   }
-  write(rank_name(row), ink);
+  write(rank_name(row), of_rank);
   paint_use(*facts, line, lines == 2);
   line.translate(0, line_);
   if (lines < 3 || facts->peak_bytes == 0) return;
