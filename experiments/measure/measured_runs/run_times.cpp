@@ -178,7 +178,7 @@ std::pair<std::vector<LinkTime>, std::vector<double>> slow_and_others(const Plan
   for (const auto& [resource, all] : of_link) {
     if (all.size() >= least) medians.push_back(median(all));
   }
-  const double usual = lower_median(std::move(medians));
+  const double usual = std::max(0.0, lower_median(std::move(medians)));  // clocks and hosts err
   std::vector<LinkTime> slow_links;
   std::vector<double> others;
   for (const auto& [resource, all] : of_link) {
