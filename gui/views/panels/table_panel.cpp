@@ -18,9 +18,7 @@ namespace {
 
 constexpr int rank_role = Qt::UserRole + 3;
 constexpr int link_role = Qt::UserRole + 4;
-constexpr int kind_role = Qt::UserRole + 5;    // of a number: its `NumberKind`
-constexpr int place_role = Qt::UserRole + 6;   // among the rows as they were filled in
-constexpr int change_role = Qt::UserRole + 7;  // whether it is a difference, with its sign
+constexpr int place_role = Qt::UserRole + 5;  // among the rows as they were filled in
 
 /// What a number of a column is divided by, and the name of that.
 struct ColumnUnit {
@@ -51,8 +49,9 @@ void for_each_row(const QTreeWidgetItem& parent, Visitor visit) {
   }
 }
 
-NumberKind kind_of(const QTreeWidgetItem& row, int column) {
-  return static_cast<NumberKind>(row.data(column, kind_role).toInt());
+const NumberedCell* cell_of(const QTreeWidgetItem& row, int column) {
+  const auto* numbered = dynamic_cast<const NumberedRow*>(&row);
+  return numbered == nullptr ? nullptr : numbered->cell(column);
 }
 
 /// The heading without a unit, which is kept beside the text.
@@ -68,15 +67,15 @@ QString signed_text(double number, const QString& size) {
   return number > 0 ? "+" + size : size;
 }
 
-/// Four significant digits in a unit; 0 is 0.
-QString in_unit(const QTreeWidgetItem& row, int column, const ColumnUnit& unit) {
-  const double number = row.data(column, number_role).toDouble();
-  const QString text = qt_text(number_text(number / unit.size));
-  return row.data(column, change_role).toBool() ? signed_text(number, text) : text;
-}
+bool has_unit(const NumberedCell& cell) { return cell.kind >= NumberKind::time; }
 
-bool has_unit(const QTreeWidgetItem& row, int column) {
-  return kind_of(row, column) >= NumberKind::time;
+/// Four significant digits in a unit; 0 is 0.
+QString text_of(const NumberedCell& cell) {
+  if (!cell.shown.isNull()) return cell.shown;
+  const QString text =
+      has_unit(cell) ? qt_text(number_text(cell.number / cell.unit))
+                     : QString::number(cell.number, 'f', cell.kind == NumberKind::share ? 1 : 0);
+  return cell.differs ? signed_text(cell.number, text) : text;
 }
 
 /// Gives a column its unit. One without anything is hidden.
@@ -86,19 +85,20 @@ void set_unit(QTreeWidget& table, int column) {
   bool any = table.topLevelItemCount() == 0;
   const QTreeWidgetItem& root = *table.invisibleRootItem();
   for_each_row(root, [&](const QTreeWidgetItem& row) {
-    any = any || row.data(column, number_role).isValid() || !row.text(column).isEmpty();
-    if (!has_unit(row, column)) return;
-    kind = kind_of(row, column);
-    most = std::max(most, std::fabs(row.data(column, number_role).toDouble()));
+    const NumberedCell* const cell = cell_of(row, column);
+    any = any || cell != nullptr || !row.text(column).isEmpty();
+    if (cell == nullptr || !has_unit(*cell)) return;
+    kind = cell->kind;
+    most = std::max(most, std::fabs(cell->number));
   });
   table.setColumnHidden(column, !any);
   const QString heading = plain_heading(*table.headerItem(), column);
   const ColumnUnit unit = unit_of(kind, most);
   table.headerItem()->setText(column, most > 0 ? heading + ", " + unit.name : heading);
-  // One redraw instead of a signal for each cell.
-  const QSignalBlocker quiet(table.model());
   for_each_row(root, [&](QTreeWidgetItem& row) {
-    if (has_unit(row, column)) row.setText(column, in_unit(row, column, unit));
+    const NumberedCell* const cell = cell_of(row, column);
+    if (cell != nullptr && has_unit(*cell))
+      static_cast<NumberedRow&>(row).set_unit(column, unit.size);
   });
   table.viewport()->update();
 }
@@ -117,6 +117,15 @@ RowPlace place_of(const QTreeWidgetItem& row) {
 
 }  // namespace
 
+QVariant NumberedRow::data(int column, int role) const {
+  if (const NumberedCell* const own = cell(column)) {
+    if (role == Qt::DisplayRole) return text_of(*own);
+    if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+    if (role == number_role) return own->number;
+  }
+  return QTreeWidgetItem::data(column, role);
+}
+
 bool NumberedRow::operator<(const QTreeWidgetItem& other) const {
   const int column = treeWidget()->sortColumn();
   const QVariant own = data(column, number_role);
@@ -125,33 +134,39 @@ bool NumberedRow::operator<(const QTreeWidgetItem& other) const {
   return text(column) < other.text(column);
 }
 
+const NumberedCell* NumberedRow::cell(int column) const {
+  const auto at = static_cast<std::size_t>(column);
+  return at < cells_.size() && cells_[at] ? &*cells_[at] : nullptr;
+}
+
+void NumberedRow::put(int column, NumberedCell cell) {
+  const auto at = static_cast<std::size_t>(column);
+  if (cells_.size() <= at) cells_.resize(at + 1);
+  cells_[at] = std::move(cell);
+}
+
 void NumberedRow::set(int column, const QString& shown, double number) {
-  setText(column, shown);
-  setData(column, number_role, number);
-  setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+  put(column, {.number = number, .shown = shown});
 }
 
 void NumberedRow::set_count(int column, std::uint64_t number) {
-  set(column, QString::number(number), static_cast<double>(number));
+  set_amount(column, NumberKind::count, static_cast<double>(number));
 }
 
 void NumberedRow::set_amount(int column, NumberKind kind, double number) {
-  set(column, QString::number(number, 'f', kind == NumberKind::share ? 1 : 0), number);
-  setData(column, kind_role, static_cast<int>(kind));
+  put(column, {.number = number, .kind = kind});
 }
 
 void NumberedRow::set_change(int column, NumberKind kind, double number) {
-  set_amount(column, kind, number);
-  setData(column, change_role, true);
-  setText(column, signed_text(number, text(column)));
+  put(column, {.number = number, .kind = kind, .differs = true});
+}
+
+void NumberedRow::set_unit(int column, double unit) {
+  cells_[static_cast<std::size_t>(column)]->unit = unit;
 }
 
 void NumberedRow::set_time(int column, Time time) {
   set_amount(column, NumberKind::time, static_cast<double>(time.picoseconds));
-}
-
-void NumberedRow::set_bytes(int column, std::uint64_t bytes) {
-  set_amount(column, NumberKind::bytes, static_cast<double>(bytes));
 }
 
 void NumberedRow::set_rank(std::uint32_t rank) { setData(0, rank_role, rank); }
@@ -334,9 +349,10 @@ void TablePanel::add_groups(int column) {
       for (int i = 0; i < group->childCount(); ++i) {
         sum += group->child(i)->data(at, number_role).toDouble();
       }
-      const NumberKind kind = kind_of(*group->child(0), at);
-      const bool change = group->child(0)->data(at, change_role).toBool();
-      change ? group->set_change(at, kind, sum) : group->set_amount(at, kind, sum);
+      const NumberedCell* const first = cell_of(*group->child(0), at);
+      if (first == nullptr) continue;
+      first->differs ? group->set_change(at, first->kind, sum)
+                     : group->set_amount(at, first->kind, sum);
     }
     group->setText(0, QString("%1 %2 (%3)")
                           .arg(columns_[static_cast<std::size_t>(column)].heading, group->text(0))

@@ -14,29 +14,46 @@ namespace penstock {
 
 // What a row keeps in its cells beside the text.
 constexpr int task_role = Qt::UserRole;
-constexpr int number_role = Qt::UserRole + 1;
+constexpr int number_role = Qt::UserRole + 1;  // answered where the cell has a number
 
 /// What a number is: times and bytes get the unit of their column.
 enum class NumberKind : std::uint8_t { count, share, time, bytes };
 
-/// A row that is sorted by numbers where it has them.
+/// A number of a row.
+struct NumberedCell {
+  double number = 0;
+  NumberKind kind = NumberKind::count;
+  bool differs = false;  // from another run, by this: it has a sign
+  double unit = 1;       // what is shown is a multiple of it
+  QString shown;         // instead of the number
+};
+
+/// A row that is sorted by numbers where it has them. Most of its rows nobody looks at: the text of
+/// a number is made when it is asked for.
 class NumberedRow : public QTreeWidgetItem {
  public:
   using QTreeWidgetItem::QTreeWidgetItem;
+  QVariant data(int column, int role) const override;
   bool operator<(const QTreeWidgetItem& other) const override;
+  /// Nothing where a cell is a text, or empty.
+  const NumberedCell* cell(int column) const;
   void set(int column, const QString& shown, double number);
   /// A whole number as it is.
   void set_count(int column, std::uint64_t number);
   /// A whole number, per cent, picoseconds or bytes; and by how much that differs from another.
   void set_amount(int column, NumberKind kind, double number);
   void set_change(int column, NumberKind kind, double number);
+  void set_unit(int column, double unit);
   // The unit stands in the heading: see `finish_rows`.
   void set_time(int column, Time time);
-  void set_bytes(int column, std::uint64_t bytes);
   void set_task(TaskId task) { setData(0, task_role, task); }
   // Where else a row leads.
   void set_rank(std::uint32_t rank);
   void set_link(std::uint32_t link);
+
+ private:
+  void put(int column, NumberedCell cell);
+  std::vector<std::optional<NumberedCell>> cells_;  // by column
 };
 /// Rows before they are in a table: added all at once they take a third of the time.
 using ListRows = QList<QTreeWidgetItem*>;
