@@ -46,12 +46,14 @@ class Unjudged : public MadeUpBackend {
   explicit Unjudged(const Job& job) : MadeUpBackend(job, [](Pass, double ns) { return ns; }) {}
   std::optional<std::string> why_no_score() const override { return "a link is too slow"; }
 };
-/// cpu_logical, whose first backends of a process are of that kind.
+/// One that measures what was predicted, whose first backends of a process are of that kind.
 std::uint32_t backends_unjudged = 0;
 BackendEntry partly_judged() {
   BackendEntry entry = *find_named(backend_entries(), "cpu_logical");
   entry.make = [](const Job& job) -> std::unique_ptr<Backend> {
-    if (backends_unjudged == 0) return find_named(backend_entries(), "cpu_logical")->make(job);
+    if (backends_unjudged == 0) {
+      return std::make_unique<MadeUpBackend>(job, [](Pass, double ns) { return ns; });
+    }
     --backends_unjudged;
     return std::make_unique<Unjudged>(job);
   };
