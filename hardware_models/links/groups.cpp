@@ -133,8 +133,10 @@ std::vector<DeviceRow> HolderPlaces::rows(std::uint64_t most) const {
   std::vector<DeviceRow> all;
   for (std::uint64_t number = 0; number < std::min(count(), most); number += of_rank_) {
     const RankDevices devices = spec_.devices_of(holders_.ranks[number / of_rank_]);
-    const std::uint64_t stride = std::max<std::uint64_t>(devices.count / of_rank_, 1);
-    all.push_back({devices.first, stride, std::min(of_rank_, most - number)});
+    const auto parts = static_cast<std::uint64_t>(std::llround(holders_.parts));
+    const std::uint64_t stride = std::max<std::uint64_t>(devices.count / (of_rank_ * parts), 1);
+    all.push_back({devices.first, holders_.strided ? stride * parts : stride,
+                   std::min(of_rank_, most - number)});
   }
   return all;
 }

@@ -5,11 +5,11 @@ namespace {
 
 /// Once around the ring of every such group of devices.
 Carried once_round(const StageCollective& collective, const StageDemand& stage,
-                   std::uint32_t data) {
+                   const ReplicaGroups& replicas) {
   Carried carried;
   for (const SharedParameters& one : stage.parameters) {
-    const double steps = holders_of(one, data, stage.ranks).count() - 1;
-    carried.bytes += collective.factor * one.bytes * steps / (steps + 1);
+    const double steps = collective.holders(one, replicas, stage.ranks).count() - 1;
+    carried.bytes += collective.bytes(one, replicas, stage.ranks) * steps / (steps + 1);
     carried.steps += steps;
   }
   if (collective.kind != CollectiveKind::all_reduce) return carried;
@@ -19,10 +19,10 @@ Carried once_round(const StageCollective& collective, const StageDemand& stage,
 }  // namespace
 
 Carried carried_by(const std::vector<StageCollective>& collectives, const StageDemand& stage,
-                   std::uint32_t data) {
+                   const ReplicaGroups& replicas) {
   Carried carried;
   for (const StageCollective& one : collectives) {
-    const Carried round = once_round(one, stage, data);
+    const Carried round = once_round(one, stage, replicas);
     carried.bytes += one.times * round.bytes;
     carried.steps += one.times * round.steps;
   }
@@ -47,7 +47,8 @@ TransferTime CollectiveTimes::of(std::uint32_t model_stage,
 
 std::optional<TransferTime> CollectiveTimes::of_one(std::uint32_t model_stage,
                                                     const StageCollective& one) {
-  const auto [found, is_new] = known_.try_emplace({model_stage, one.kind, one.factor});
+  const auto [found, is_new] =
+      known_.try_emplace({model_stage, one.kind, one.factor, one.across_groups});
   if (is_new) found->second = asked(demand_.stages[model_stage], one);
   return found->second;
 }
@@ -56,8 +57,9 @@ std::optional<TransferTime> CollectiveTimes::asked(const StageDemand& stage,
                                                    const StageCollective& collective) const {
   TransferTime sum;
   for (const SharedParameters& one : stage.parameters) {
-    const auto time = hardware_.collective(collective.kind, collective.factor * one.bytes,
-                                           holders_of(one, demand_.data, stage.ranks));
+    const auto time =
+        hardware_.collective(collective.kind, collective.bytes(one, demand_.replicas, stage.ranks),
+                             collective.holders(one, demand_.replicas, stage.ranks));
     if (!time) return std::nullopt;
     sum.occupies_us += time->occupies_us;
     sum.latency_us += time->latency_us;

@@ -18,9 +18,9 @@ struct Carried {
 
 /// The load of collectives around a ring of all holders: an all-reduce over n devices takes n - 1
 /// reduce steps and n - 1 gather steps, each with a shard. A device sends the same bytes with any
-/// algorithm. `data` is the number of data replicas.
+/// algorithm.
 Carried carried_by(const std::vector<StageCollective>& collectives, const StageDemand& stage,
-                   std::uint32_t data);
+                   const ReplicaGroups& replicas);
 
 /// The time of collectives among holders of a model stage: from the hardware model, which is asked
 /// once, otherwise around a ring.
@@ -41,8 +41,9 @@ class CollectiveTimes {
 
   const Demand& demand_;
   const HardwareModel& hardware_;
-  // By model stage, kind and factor.
-  std::map<std::tuple<std::uint32_t, CollectiveKind, double>, std::optional<TransferTime>> known_;
+  // By model stage, kind, factor and whether it goes across groups.
+  std::map<std::tuple<std::uint32_t, CollectiveKind, double, bool>, std::optional<TransferTime>>
+      known_;
 };
 
 }  // namespace penstock

@@ -124,11 +124,11 @@ std::vector<StageCollective> collectives_of(const WorkClass& work, const StageDe
 double carrying_us(const WorkClass& work, const std::vector<StageCollective>& all, Prices& prices) {
   const std::uint32_t number = prices.stage_of(work);
   const StageDemand& stage = prices.demand.stages[number];
-  const Carried carried = carried_by(all, stage, prices.demand.data);
+  const Carried carried = carried_by(all, stage, prices.demand.replicas);
   if (carried.steps == 0) return 0;
   const Rank rank{work.resource};
-  const TransferTime time =
-      prices.collectives.of(number, all, carried, {rank, next_to(rank, stage, prices.demand.data)});
+  const TransferTime time = prices.collectives.of(
+      number, all, carried, {rank, next_to(rank, stage, prices.demand.replicas.data)});
   return time.occupies_us + time.latency_us;
 }
 
@@ -240,7 +240,7 @@ TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) 
     return prices.hardware.transfer(static_cast<double>(bytes) * own.sent_share, link.from,
                                     link.to);
   }
-  Carried carried = carried_by(own.collectives, stage, prices.demand.data);
+  Carried carried = carried_by(own.collectives, stage, prices.demand.replicas);
   bytes = checked_bytes(carried.bytes);
   carried.bytes = static_cast<double>(bytes);
   return prices.collectives.of(number, own.collectives, carried, link);

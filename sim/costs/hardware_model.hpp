@@ -44,14 +44,26 @@ struct Holders {
   double copies = 1;            // in the group of a rank
   double data = 1;              // such groups
   std::span<const Rank> ranks;  // ascending
+  double parts = 1;             // all replicas of a rank are so many sets like this one,
+  bool strided = false;         // which lie behind each other, or take turns
 
   double count() const { return copies * data * static_cast<double>(ranks.size()); }
 };
 
-/// The replicas of parameters that a stage on these ranks has.
-inline Holders holders_of(const SharedParameters& parameters, std::uint32_t data,
-                          std::span<const Rank> ranks) {
-  return {parameters.copies, data / parameters.spread, ranks};
+/// Data replicas of a pipeline. Those of a group shard what they hold; each group holds all of it.
+struct ReplicaGroups {
+  std::uint32_t data = 1;
+  std::uint32_t groups = 1;  // divides them
+};
+
+/// The replicas of parameters that a stage on these ranks has: those of one group, or the ones in
+/// different groups that hold the same share.
+inline Holders holders_of(const SharedParameters& parameters, const ReplicaGroups& replicas,
+                          std::span<const Rank> ranks, bool across_groups = false) {
+  const double groups = replicas.groups;
+  const double data = replicas.data / parameters.spread / groups;
+  if (!across_groups) return {parameters.copies, data, ranks, groups};
+  return {1, groups, ranks.first(1), parameters.copies * data, true};
 }
 
 /// The cost of work on some hardware. Times are unrounded; `price` rounds each sum once.
@@ -90,12 +102,25 @@ class HardwareModel {
   virtual Route route(const Link& /*link*/) const { return {}; }
 };
 
-/// A collective of all holders of a stage's parameters, over the parameters or tensors belonging to
-/// them.
+/// A collective of the holders of a stage's parameters in one group of replicas, over the
+/// parameters or tensors belonging to them; or one of those in all groups that hold the same share,
+/// over that.
 struct StageCollective {
   CollectiveKind kind;
   double factor = 1;  // bytes of its tensors per byte of parameters
   double times = 1;   // repetitions in sequence
+  bool across_groups = false;
+
+  /// Who takes part for some parameters, and the bytes of the whole tensor.
+  Holders holders(const SharedParameters& parameters, const ReplicaGroups& replicas,
+                  std::span<const Rank> ranks) const {
+    return holders_of(parameters, replicas, ranks, across_groups);
+  }
+  double bytes(const SharedParameters& parameters, const ReplicaGroups& replicas,
+               std::span<const Rank> ranks) const {
+    const double whole = factor * parameters.bytes;
+    return across_groups ? whole / holders_of(parameters, replicas, ranks).count() : whole;
+  }
 };
 
 /// The cost of a pass or transfer of a stage beyond its layers.
@@ -123,7 +148,7 @@ struct StageDemand {
 /// What the stages of a plan need beyond the work of their layers.
 struct Demand {
   std::vector<StageDemand> stages;  // by model stage
-  std::uint32_t data = 1;           // data replicas of the pipeline
+  ReplicaGroups replicas;           // of the pipeline
   bool extra_overlaps = false;      // extra time overlaps the layers of its pass
   bool collectives_overlap = true;  // collectives overlap both; otherwise they follow
   // Weights that are gathered after an update arrive during the next step's first forwards; only

@@ -295,13 +295,11 @@ class NaiveRunner : NaiveSystem {
 
   /// Part of a sum, in so many collectives in sequence.
   void sum_bytes(Rank rank, const Action& action, Pass pass, double share, double times) {
-    const double rounds = system_.training.zero > 0 ? 1 : 2;
-    const auto [once, steps] = around(action.stage, system_.training.gradient_factor);
-    const auto bytes = static_cast<double>(std::llrint(share * rounds * once));
+    const auto [once, steps] = summed_around(action.stage);
+    const auto bytes = static_cast<double>(std::llrint(share * once));
     const Action what(pass, action.stage, action.microbatch);
     const Time there =
-        travel(text(what), rank, beyond(rank, action.stage), bytes, times * rounds * steps, now_)
-            .end;
+        travel(text(what), rank, beyond(rank, action.stage), bytes, times * steps, now_).end;
     agenda_.emplace(there, [=, this] { ++summed_[system_.placement.position(action.stage)]; });
   }
 

@@ -207,12 +207,13 @@ class NaiveSystem {
     const auto next = ranks.upper_bound(rank);
     return next == ranks.end() ? *ranks.begin() : *next;
   }
-  /// Parameter bytes of a device, by the number of devices with the same parameters.
+  /// Parameter bytes of a device, by the number of devices of its group with the same parameters.
   std::map<double, double> holders_of(Stage stage) const {
     const Layer& costs = costs_of(stage);
+    const double copies = copies_of(stage) / system_.training.shard_groups;
     std::map<double, double> bytes;
-    bytes[costs.copies * copies_of(stage)] += costs.parameter_bytes - costs.expert_parameter_bytes;
-    bytes[costs.expert_copies * copies_of(stage)] += costs.expert_parameter_bytes;
+    bytes[costs.copies * copies] += costs.parameter_bytes - costs.expert_parameter_bytes;
+    bytes[costs.expert_copies * copies] += costs.expert_parameter_bytes;
     std::erase_if(bytes, [](const auto& one) { return one.second == 0; });
     return bytes;
   }
@@ -222,6 +223,18 @@ class NaiveSystem {
     for (const auto& [n, held] : holders_of(stage)) {
       bytes += factor * held * (n - 1) / n;
       steps += n - 1;
+    }
+    return {bytes, steps};
+  }
+  /// The same for a sum: twice around all, or once around a group and twice around what one device
+  /// keeps of it in each.
+  std::pair<double, double> summed_around(Stage stage) const {
+    const double factor = system_.training.gradient_factor, groups = system_.training.shard_groups;
+    auto [bytes, steps] = around(stage, factor);
+    if (system_.training.zero == 0) return {2 * bytes, 2 * steps};
+    for (const auto& [n, held] : holders_of(stage)) {
+      bytes += 2 * factor * held / n * (groups - 1) / groups;
+      steps += 2 * (groups - 1);
     }
     return {bytes, steps};
   }
@@ -236,13 +249,13 @@ class NaiveSystem {
   /// Additional time of a pass with sharded parameters: this many gathers and sums.
   double carrying_us(Stage stage, int gathers, int sums) const {
     const auto [weights, steps] = around(stage, 1);
-    const auto [gradients, same_steps] = around(stage, system_.training.gradient_factor);
+    const auto [gradients, more_steps] = summed_around(stage);
     const HardwareSpec& hardware = system_.hardware;
     const double bytes = gathers * weights + sums * gradients;
     const double latency = hardware.latency_us.value_or(hardware.transfer_us);
     const double on_link =
         hardware.bandwidth_bytes_per_s ? bytes / *hardware.bandwidth_bytes_per_s * 1e6 : 0;
-    return on_link + (gathers * steps + sums * same_steps) * latency;
+    return on_link + (gathers * steps + sums * more_steps) * latency;
   }
 
   /// The action at the other end of the chain that shares tied weights; only if both ends have the

@@ -212,6 +212,7 @@ Training random_training(const Extras& extras, Wildness wildness) {
   const bool in_passes = extras.tail.summing == Summing::in_passes;
   const bool each = extras.tail.summing == Summing::behind_each;
   training.zero = each || in_passes ? 2 : extras.tail.gathers ? from_to(1, 3) : 0;
+  if (training.zero > 0 && training.data % 2 == 0 && one_in(2)) training.shard_groups = 2;
   training.overlaps_sums = !in_passes;
   for (const bool early : extras.tail.early) {
     training.buckets.push_back(early ? static_cast<std::uint32_t>(from_to(2, 4)) : 1);

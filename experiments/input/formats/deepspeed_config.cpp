@@ -92,13 +92,44 @@ void read_degrees(const JsonView& view, TrainingCommand& command) {
   }
 }
 
+/// MiCS: so many replicas shard among themselves, of those that make up the batch.
+std::optional<std::uint32_t> shard_groups(const JsonView& view) {
+  const auto size = inside(view, "zero_optimization", "mics_shard_size");
+  if (!size || size->number(-1, most) < 1) return std::nullopt;
+  const auto batch = whole(view, "train_batch_size");
+  const std::uint64_t each =
+      std::uint64_t{whole(view, "train_micro_batch_size_per_gpu").value_or(0)} *
+      whole(view, "gradient_accumulation_steps").value_or(0);
+  const std::uint64_t of_group = each * size->whole(most);
+  if (!batch || of_group == 0 || *batch % of_group != 0) {
+    size->fail(
+        "its groups are those of train_batch_size / (train_micro_batch_size_per_gpu x "
+        "gradient_accumulation_steps) replicas, which they must divide");
+  }
+  return static_cast<std::uint32_t>(*batch / of_group);
+}
+
+/// Weights that are kept or sent in another form than the optimizer has them.
+void refuse_zero_plus(const JsonView& view) {
+  const auto secondary = inside(view, "zero_optimization", "zero_hpz_partition_size");
+  if (secondary && secondary->whole(most) > 1) {
+    secondary->fail("a second copy of the weights inside machines (hpZ) is not simulated");
+  }
+  for (const char* key : {"zero_quantized_weights", "zero_quantized_gradients"}) {
+    refuse_true(view, "zero_optimization", key,
+                "gathers and sums of quantized values are not simulated");
+  }
+}
+
 void read_memory(const JsonView& view, TrainingCommand& command) {
   refuse_offload(view);
+  refuse_zero_plus(view);
   refuse_true(view, "activation_checkpointing", "cpu_checkpointing",
               "checkpoints on the host are not simulated");
   refuse_true(view, "activation_checkpointing", "partition_activations",
               "checkpoints split over a tensor group are not simulated");
   command.zero = whole_inside(view, "zero_optimization", "stage", 0);
+  command.shard_groups = shard_groups(view);
   const std::uint32_t interval =
       whole_inside(view, "pipeline", "activation_checkpoint_interval", 0);
   const std::uint32_t checkpoints =
@@ -185,6 +216,9 @@ std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
       {"gradient_accumulation_steps", command.microbatches.value_or(1)},
       {"zero_optimization",
        {{"stage", command.zero.value_or(0)}, {"overlap_comm", launch.overlaps_sums}}}};
+  if (command.shard_groups.value_or(1) > 1) {
+    config["zero_optimization"]["mics_shard_size"] = launch.data / *command.shard_groups;
+  }
   write_optimizer(command, config);
   const std::string dtype = command.dtype.value_or("bf16");
   if (dtype != "fp32") config[dtype == "fp16" ? "fp16" : "bf16"] = {{"enabled", true}};

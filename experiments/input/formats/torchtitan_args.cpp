@@ -172,10 +172,7 @@ void read_replicas(Arguments& arguments, TrainingCommand& command) {
   const std::string policy =
       arguments.one_of("parallelism.fsdp_reshard_after_forward", {"default", "always", "never"});
   const bool sharded = shards != 1 || *command.context > 1;
-  if (sharded && replicated > 1) {
-    arguments.fail("parallelism.data_parallel_replicate_degree",
-                   "groups of shards with replicas (HSDP) are not simulated");
-  }
+  if (sharded) command.shard_groups = replicated;
   const bool gathers_again = policy == "default" ? *command.pipeline == 1 : policy == "always";
   command.zero = !sharded ? 0 : gathers_again ? 3 : 2;
 }
@@ -324,8 +321,9 @@ class Writer {
     add("parallelism.pipeline_parallel_degree", command_.pipeline.value_or(1));
     add("parallelism.context_parallel_degree", command_.context.value_or(1));
     add("parallelism.expert_parallel_degree", command_.expert.value_or(1));
-    add("parallelism.data_parallel_replicate_degree", zero == 0 ? launch_.data : 1);
-    add("parallelism.data_parallel_shard_degree", zero == 0 ? 1 : launch_.data);
+    const std::uint32_t replicated = zero == 0 ? launch_.data : command_.shard_groups.value_or(1);
+    add("parallelism.data_parallel_replicate_degree", replicated);
+    add("parallelism.data_parallel_shard_degree", launch_.data / replicated);
     if (zero > 0) add("parallelism.fsdp_reshard_after_forward", zero == 3 ? "always" : "never");
   }
 

@@ -85,6 +85,7 @@ struct TrainingCommand {
   std::optional<std::uint32_t> offload_layers;      // to host memory: the first of each stage
   std::optional<Optimizer> optimizer;
   std::optional<std::uint32_t> zero;          // ZeRO level
+  std::optional<std::uint32_t> shard_groups;  // of data replicas
   std::optional<std::uint32_t> microbatches;  // of a replica and iteration; else by global_batch
   std::string schedule;    // a rule; empty: 1f1b, or with several chunks interleaved-1f1b
   std::string order_file;  // an order in PyTorch's notation, instead of a rule

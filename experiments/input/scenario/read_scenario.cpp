@@ -96,6 +96,7 @@ NamedFiles read_files(const FileNames& names) {
 MemorySection usual_memory(const ModelSection& model, const TrainingCommand& command) {
   MemorySection memory;
   memory.zero = command.zero.value_or(0);
+  memory.shard_groups = command.shard_groups;
   if (!model.by_kind()) return memory;
   const std::string dtype = model.dtype.value_or("bf16");
   memory.optimizer = command.optimizer.value_or(Optimizer::adam);

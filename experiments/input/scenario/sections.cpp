@@ -254,6 +254,11 @@ const Fields& memory_fields() {
        field<&M::zero>("zero", whole(0, 3),
                        "ZeRO level, what replicas shard: 1 optimizer state, 2 also gradients "
                        "(reduced after each backward), 3 also parameters (gathered for each pass)"),
+       field<&M::shard_groups>("shard_groups", whole(1, Limits::ranks),
+                               "with zero: into how many groups the data replicas are divided; "
+                               "those of a group shard among themselves and each group holds "
+                               "everything (hybrid sharding: FSDP's HSDP, Megatron-LM's instances "
+                               "of the distributed optimizer); 1: all shard together"),
        field<&M::gathered_bytes>("gathered_bytes", bytes(),
                                  "parameters gathered at a time with zero=3; default: the largest "
                                  "prefetch_layers + 1 consecutive layers of a stage"),
@@ -281,6 +286,10 @@ MemorySection read_memory(const nlohmann::json& section, const MemorySection& us
   for (const char* key : {"gathered_bytes", "prefetch_layers"}) {
     if (memory.zero == 3 || !section.contains(key)) continue;
     throw InputError(fmt::format("/memory/{}", key), fmt::format("{} needs zero=3", key));
+  }
+  if (memory.zero == 0 && !section.contains("shard_groups")) memory.shard_groups = {};
+  if (memory.zero == 0 && memory.shard_groups.value_or(1) > 1) {
+    throw InputError("/memory/shard_groups", "without zero nothing is sharded; set zero to 1 to 3");
   }
   if (section.contains("whole_gradients") && memory.zero < 2) {
     throw InputError("/memory/whole_gradients", "whole_gradients needs zero=2 or zero=3");

@@ -139,6 +139,7 @@ struct MemorySection {
   Precision precision = Precision::bf16;
   std::optional<BytesPerParameter> bytes_per_parameter;  // instead of these two
   std::uint32_t zero = 0;
+  std::optional<std::uint32_t> shard_groups;     // of data replicas, with ZeRO; default 1
   std::optional<double> gathered_bytes;          // of parameters at a time, with ZeRO-3
   std::optional<std::uint32_t> prefetch_layers;  // gathered ahead, with ZeRO-3
   std::optional<bool> whole_gradients;           // until the last microbatch, with ZeRO-2 and -3

@@ -243,11 +243,25 @@ Changes cut_changes(const Scenario& scenario) {
   return changes;
 }
 
+/// Replicas shard inside a machine alone, or all of them.
+void add_shard_groups(const Layout& layout, Changes& changes) {
+  const std::uint32_t data = layout.degrees.data;
+  const auto& machine = layout.hardware.spec.machine;
+  if (!machine || zero_level(layout) == 0) return;
+  const std::uint64_t inside =
+      std::max<std::uint64_t>(1, machine->devices / layout.degrees.group());
+  for (const std::uint64_t groups : {std::uint64_t{1}, data / inside}) {
+    if (groups == 0 || data % groups != 0 || groups == layout.memory.shard_groups) continue;
+    add(changes, fmt::format("/memory/shard_groups={}", groups));
+  }
+}
+
 Changes memory_changes(const Scenario& scenario, const Layout& layout) {
   Changes changes;
   for (std::uint32_t zero = 0; zero <= 3 && shares_weights(layout); ++zero) {
     if (zero != layout.memory.zero) add(changes, fmt::format("/memory/zero={}", zero));
   }
+  add_shard_groups(layout, changes);
   add_modes(scenario, layout, changes);
   if (!scenario.model.by_kind() || !layout.schedule.has_backward()) return changes;
   add_operators(layout, changes);

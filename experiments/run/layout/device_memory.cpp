@@ -48,11 +48,11 @@ void take_machine(const MemorySection& section, const Machine& machine, DeviceMe
   }
 }
 
-/// Communicators of a device: one for each kind of parallelism.
-double communicators(const Degrees& degrees, std::uint32_t pipeline) {
-  const std::array<bool, 5> there{degrees.tensor > 1, pipeline > 1,
-                                  degrees.data > 1 || degrees.context > 1, degrees.context > 1,
-                                  degrees.expert > 1};
+/// Communicators of a device: one for each kind of parallelism, and one across groups of replicas.
+double communicators(const Degrees& degrees, std::uint32_t pipeline, std::uint32_t shard_groups) {
+  const std::array<bool, 6> there{
+      degrees.tensor > 1,  pipeline > 1,       degrees.data > 1 || degrees.context > 1,
+      degrees.context > 1, degrees.expert > 1, shard_groups > 1};
   return static_cast<double>(std::count(there.begin(), there.end(), true));
 }
 
@@ -88,6 +88,7 @@ DeviceMemory settle_memory(const MemorySection& section, const std::optional<Mac
                       .policy = section.policy,
                       .kept = kept_of(section),
                       .zero = section.zero,
+                      .shard_groups = section.shard_groups.value_or(1),
                       .gathered_bytes = section.gathered_bytes,
                       .prefetch_layers = section.prefetch_layers,
                       .whole_gradients = section.whole_gradients,
@@ -116,7 +117,7 @@ MemoryJudge::MemoryJudge(const DeviceMemory& memory, const Degrees& degrees, std
       unsure_bytes_(std::floor(memory.unsure_bytes)),
       fragmentation_(memory.fragmentation) {
   if (!memory.counts_libraries) return;
-  const double buffers = communicators(degrees, pipeline) * communicator_bytes;
+  const double buffers = communicators(degrees, pipeline, memory.shard_groups) * communicator_bytes;
   more_bytes_ = workspaces_bytes + std::max(0.0, buffers - memory.unsure_bytes);
 }
 

@@ -19,6 +19,7 @@ struct DeviceMemory {
   MemoryPolicy policy = MemoryPolicy::finding;
   BytesPerParameter kept;
   std::uint32_t zero = 0;
+  std::uint32_t shard_groups = 1;                // of data replicas
   std::optional<double> gathered_bytes;          // of parameters at a time, with ZeRO-3
   std::optional<std::uint32_t> prefetch_layers;  // gathered ahead, with ZeRO-3; where stated
   std::optional<bool> whole_gradients;           // until the last microbatch; where stated

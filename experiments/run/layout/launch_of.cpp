@@ -49,6 +49,7 @@ void take_memory(const Scenario& scenario, const Layout& layout, TrainingCommand
   if (layout.offloaded_layers > 0) command.offload_layers = layout.offloaded_layers;
   command.optimizer = scenario.memory.optimizer;
   command.zero = layout.memory.zero;
+  command.shard_groups = layout.memory.shard_groups;
 }
 
 void take_batch(const Layout& layout, TrainingCommand& command) {

@@ -115,6 +115,25 @@ void check_zero(const Scenario& scenario, const Layout& layout) {
                 "ZeRO shards over replicas, and there are none; set /parallel/data, or zero to 0");
 }
 
+/// Each group of replicas holds everything, as many experts as there are too.
+void check_shard_groups(const Layout& layout) {
+  const std::uint32_t groups = layout.memory.shard_groups;
+  if (groups == 1) return;
+  constexpr const char* key = "/memory/shard_groups";
+  const std::uint32_t data = layout.degrees.data;
+  if (data % groups != 0) {
+    throw InputError(key, fmt::format("{} data replicas are not divided into {} groups; give a "
+                                      "divisor",
+                                      data, groups));
+  }
+  for (const Layer& layer : layout.model.layers) {
+    if (layer.expert_parameter_bytes == 0 || layer.expert_spread <= data / groups) continue;
+    throw InputError(key, fmt::format("experts lie over {:g} data replicas, and a group has {}; "
+                                      "give fewer groups, or set /parallel/expert lower",
+                                      layer.expert_spread, data / groups));
+  }
+}
+
 /// Stages that are given need no partitioner.
 void check_cut(const Scenario& scenario) {
   if (!scenario.model.stages_given && scenario.partition.stages.empty()) return;
@@ -354,6 +373,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     settle_communication(scenario, layout);
     expect_slow_machines(scenario, layout);
     refuse_idle_keys(scenario, layout);
+    check_shard_groups(layout);
     layout.documents = settle_documents(scenario, layout);
   });
   for (std::string& note : assumptions_of(scenario, layout)) {

@@ -31,7 +31,7 @@ class KeptParameters {
   KeptParameters(const StageSizes& sizes, const std::vector<Rank>& ranks, const Training& training)
       : whole_(sizes.parameter_bytes), zero_(training.zero) {
     for (const SharedParameters& one : sizes.parameters) {
-      share_ += one.bytes / holders_of(one, training.data, ranks).count();
+      share_ += one.bytes / holders_of(one, training.replicas(), ranks).count();
     }
   }
 
@@ -124,15 +124,26 @@ bool reduces_gradients(Pass pass, const Training& training) {
   return each && !training.whole_gradients && ends_activation(pass);
 }
 
+/// What sums gradients, one after the other: over a group of replicas, each of which keeps its
+/// share, and that over all groups; without ZeRO over all replicas.
+std::vector<StageCollective> reduction_of(const Training& training) {
+  const double factor = training.gradient_factor;
+  if (training.zero == 0) return {{CollectiveKind::all_reduce, factor}};
+  std::vector<StageCollective> all{{CollectiveKind::reduce_scatter, factor}};
+  if (training.shard_groups > 1) all.push_back({CollectiveKind::all_reduce, factor, 1, true});
+  return all;
+}
+
 /// Adds the gradient reduction: the last of some buckets follows a weight gradient, those before
 /// it start with it.
-void add_reduction(const StageCollective& whole, std::uint32_t buckets, StageDemand& stage) {
-  StageCollective one = whole;
-  one.factor /= buckets;
-  stage.of(Pass::reduce_gradient).collectives = {buckets == 1 ? whole : one};
-  if (buckets == 1) return;
-  one.times = buckets - 1;
-  stage.of(Pass::reduce_early).collectives = {one};
+void add_reduction(const std::vector<StageCollective>& whole, std::uint32_t buckets,
+                   StageDemand& stage) {
+  for (StageCollective one : whole) {
+    one.factor /= buckets;
+    stage.of(Pass::reduce_gradient).collectives.push_back(one);
+    one.times = buckets - 1;
+    if (buckets > 1) stage.of(Pass::reduce_early).collectives.push_back(one);
+  }
 }
 
 /// Adds the collectives of the tail and of the passes.
@@ -141,14 +152,14 @@ void add_collectives(const StageSizes& sizes, const Training& training, std::uin
   const double whole = sizes.parameter_bytes;
   const StageCollective gather{CollectiveKind::all_gather,
                                whole > 0 ? sizes.gathered_bytes / whole : 1};
-  const StageCollective scatter{CollectiveKind::reduce_scatter, training.gradient_factor};
-  const StageCollective reduce{CollectiveKind::all_reduce, training.gradient_factor};
-  add_reduction(training.zero > 0 ? scatter : reduce, buckets, stage);
+  const std::vector<StageCollective> reduction = reduction_of(training);
+  add_reduction(reduction, buckets, stage);
   stage.of(Pass::gather_weights).collectives = {gather};
   for (const Pass pass : computing_passes) {
     std::vector<StageCollective>& all = stage.of(pass).collectives;
     if (gathers_weights(pass, training)) all.push_back(gather);
-    if (reduces_gradients(pass, training)) all.push_back(scatter);
+    if (!reduces_gradients(pass, training)) continue;
+    all.insert(all.end(), reduction.begin(), reduction.end());
   }
 }
 
@@ -198,7 +209,7 @@ Together together_of(const ModelGraph& model, const Partition& partition,
 Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& partition,
                  const Training& training) {
   Demand demand{.stages = {},
-                .data = training.data,
+                .replicas = training.replicas(),
                 .extra_overlaps = training.codecs_overlap,
                 .collectives_overlap = training.overlaps_sums,
                 .gathers_overlap = training.overlaps_gathers,

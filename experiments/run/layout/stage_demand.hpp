@@ -25,9 +25,10 @@ struct ModuleEnd {
 
 /// Numbers of a training step that pricing adds to a plan.
 struct Training {
-  std::uint32_t data = 1;       // data replicas of the pipeline
-  double gradient_factor = 1;   // bytes of weight gradients per byte of parameters
-  double optimizer_factor = 0;  // bytes of optimizer state per byte of parameters
+  std::uint32_t data = 1;          // data replicas of the pipeline
+  std::uint32_t shard_groups = 1;  // of these, each of which shards on its own
+  double gradient_factor = 1;      // bytes of weight gradients per byte of parameters
+  double optimizer_factor = 0;     // bytes of optimizer state per byte of parameters
   // What the copies of a stage shard. 1: optimizer state; each copy updates its share. 2: also
   // gradients, reduced after each backward. 3: also parameters, gathered for each pass.
   std::uint32_t zero = 0;
@@ -58,6 +59,8 @@ struct Training {
   double context_bytes = 0;        // fixed, per rank
   std::vector<CodecTimes> codecs;  // by model stage; empty where nothing is encoded
   bool codecs_overlap = false;     // encoding and decoding overlap with the layers of their pass
+
+  ReplicaGroups replicas() const { return {data, shard_groups}; }
 };
 
 /// What each model stage of a plan holds, sends and takes in a training step. All copies of a stage

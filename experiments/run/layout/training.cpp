@@ -281,6 +281,7 @@ Extras extras_of(const Layout& layout) {
 Training training_of(const Layout& layout) {
   const BytesPerParameter kept = layout.memory.kept;
   return {.data = layout.degrees.data,
+          .shard_groups = layout.memory.shard_groups,
           .gradient_factor = kept.gradient_factor(),
           .optimizer_factor = kept.optimizer_factor(),
           .zero = zero_level(layout),

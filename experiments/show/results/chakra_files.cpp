@@ -280,6 +280,8 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
          "sums over the devices of one rank, which is one device of the traces, are left out");
   say_if(summed_among_some(result),
          "experts are summed over all data replicas, also over those that hold different ones");
+  say_if(result.training.shard_groups > 1,
+         "groups of replicas that shard on their own are one: sums and gathers are over all");
   say_if(result.training.data > 1 && summed_along_pipeline(result),
          "sums over copies of a stage on several ranks go over the data replicas of each alone");
   say_if(result.training.data == 1 && summed_along_pipeline(result),

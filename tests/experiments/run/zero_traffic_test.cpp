@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/costs/collective_times.hpp"
 #include "sim/engines/events.hpp"
@@ -38,7 +40,7 @@ Traffic traffic_of(const RunResult& result) {
     const StageDemand& stage = result.demand.stages[plan.model_stage[index(work.stage)]];
     if (work.pass == Pass::tie_gradient) traffic.tied += *stage.of(work.pass).sent_bytes;
     for (const StageCollective& one : stage.of(work.pass).collectives) {
-      const double bytes = carried_by({one}, stage, result.demand.data).bytes;
+      const double bytes = carried_by({one}, stage, result.demand.replicas).bytes;
       (one.kind == CollectiveKind::all_gather ? traffic.gathered : traffic.reduced) += bytes;
     }
   }
@@ -147,6 +149,67 @@ TEST_CASE("each ZeRO level moves the bytes of its microbatches") {
       for (int zero = 1; zero <= 3; ++zero) CHECK(of[zero].tied == of[0].tied);
     }
   }
+}
+
+// Of 8 replicas all shard together, or those of 2 or 4 groups do: s in each, then every gather and
+// every scatter sends (s - 1) / s of the weights, and the sum over g groups twice (g - 1) / g of
+// each share.
+TEST_CASE("groups that shard on their own gather among few and sum their shares over all") {
+  for (const Case& one : cases) {
+    CAPTURE(one.schedule);
+    json scenario = transformer(one.schedule, one.pipeline, one.chunks, one.microbatches, true);
+    scenario["parallel"]["data"] = 8;
+    for (int zero = 1; zero <= 3; ++zero) {
+      const Traffic whole = traffic_of(run_at(scenario, zero));
+      for (const int groups : {2, 4}) {
+        scenario["memory"]["shard_groups"] = groups;
+        const Traffic apart = traffic_of(run_at(scenario, zero));
+        const double g = groups, s = 8 / g;
+        const double gathers = (s - 1) / s, sums = gathers + 2 * (g - 1) / g / s;
+        CHECK(apart.gathered / whole.gathered == doctest::Approx(gathers / (7 / 8.0)));
+        CHECK(apart.reduced / whole.reduced == doctest::Approx(sums / (7 / 8.0)));
+      }
+      scenario["memory"].erase("shard_groups");
+    }
+  }
+}
+
+TEST_CASE("a group that shards on its own keeps as much as if there were no other") {
+  json scenario = transformer("1f1b", 2, 1, 4, true);
+  const auto kept = [&](int data, int groups, int zero) {
+    scenario["parallel"]["data"] = data;
+    scenario["memory"]["shard_groups"] = groups;
+    const MemoryPeak peak = run_at(scenario, zero).report->ranks.front().memory;
+    return std::array{peak.by_kind[static_cast<std::size_t>(BufferKind::parameters)],
+                      peak.by_kind[static_cast<std::size_t>(BufferKind::weight_gradients)],
+                      peak.by_kind[static_cast<std::size_t>(BufferKind::optimizer)]};
+  };
+  for (int zero = 1; zero <= 3; ++zero) CHECK(kept(8, 4, zero) == kept(2, 1, zero));
+  CHECK(kept(8, 4, 3) != kept(8, 1, 3));
+}
+
+TEST_CASE("groups that shard on their own divide the replicas, and each has all experts") {
+  json scenario = transformer("1f1b", 2, 1, 4, true);
+  scenario["parallel"]["data"] = 6;
+  scenario["memory"]["shard_groups"] = 4;
+  CHECK_THROWS_WITH_AS(run_at(scenario, 1),
+                       doctest::Contains("6 data replicas are not divided into 4 groups"),
+                       InputError);
+  scenario["memory"]["shard_groups"] = 3;
+  CHECK_THROWS_WITH_AS(run_at(scenario, 0), doctest::Contains("without zero nothing is sharded"),
+                       InputError);
+  json& block = scenario["model"]["layers"][1]["parts"][1];
+  block = {{"kind", "moe"},
+           {"hidden", 1024},
+           {"expert_intermediate", 1024},
+           {"experts", 12},
+           {"chosen", 2}};
+  scenario["parallel"]["expert"] = 3;
+  CHECK_THROWS_WITH_AS(run_at(scenario, 1),
+                       doctest::Contains("experts lie over 3 data replicas, and a group has 2"),
+                       InputError);
+  scenario["memory"]["shard_groups"] = 2;
+  run_at(scenario, 1);
 }
 
 TEST_CASE("every executor keeps the links of overlapped ZeRO-2 busy for all microbatches") {

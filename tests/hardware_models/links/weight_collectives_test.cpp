@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <vector>
 
@@ -76,6 +77,25 @@ TEST_CASE("dense weights are a tensor group apart, experts as far as their share
   CHECK(members_text(spec, 2, 4, one) == "8/4");
   // One whole expert: on all.
   CHECK(members_text(spec, 4, 4, one) == "16/8");
+}
+
+TEST_CASE("replicas that shard together lie behind each other, those of one share take turns") {
+  const std::vector<Rank> one{Rank{0}};
+  const auto text = [&](const HardwareSpec& spec, double copies, std::uint32_t data,
+                        bool across_groups) {
+    const SharedParameters parameters{.bytes = 1, .copies = copies};
+    const Holders holders = holders_of(parameters, {data, 2}, one, across_groups);
+    const DeviceRow row = HolderPlaces(spec, holders).rows(100).front();
+    const Members members = members_of(*spec.machine, HolderPlaces(spec, holders));
+    return fmt::format("{}/{} every {}", members.count, members.per_machine, row.stride);
+  };
+  const HardwareSpec small = ranks_of(1, 1, 16);
+  CHECK(text(small, 1, 16, false) == "8/8 every 1");
+  CHECK(text(small, 1, 16, true) == "2/1 every 8");
+  // Tensor 2, context 2, data 4: dense weights on every second device of two machines.
+  const HardwareSpec spec = ranks_of(2, 2, 4);
+  CHECK(text(spec, 2, 4, false) == "4/4 every 2");
+  CHECK(text(spec, 2, 4, true) == "2/1 every 8");
 }
 
 TEST_CASE("replicas of experts begin at a rank and lie evenly in it") {

@@ -93,7 +93,7 @@ TEST_CASE("extra time and collectives of a pass run beside its layers or behind 
   const ModelGraph model{system.stages, {}};
   const Partition partition{{{LayerIndex{0}}}, {}};
   const auto hardware = find_named(cost_model_entries(), "ideal")->make(link(0, 1e6));
-  Demand demand{.stages = {StageDemand{}}, .data = 4};
+  Demand demand{.stages = {StageDemand{}}, .replicas = {.data = 4}};
   demand.stages[0].parameters = {{.bytes = 8, .copies = 1}};
   demand.stages[0].ranks = {Rank{0}};
   demand.stages[0].of(Pass::forward) = {

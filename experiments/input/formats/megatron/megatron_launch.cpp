@@ -265,6 +265,10 @@ class TrainingWriter {
 
   void write_replicas() {
     flag("--use-distributed-optimizer", command_.zero == 1U, "ddp.use_distributed_optimizer");
+    if (command_.zero == 1U && command_.shard_groups.value_or(1) > 1) {
+      number("--num-distributed-optimizer-instances", *command_.shard_groups,
+             "ddp.num_distributed_optimizer_instances");
+    }
     flag("--overlap-grad-reduce", launch_.overlaps_sums, "ddp.overlap_grad_reduce");
     flag("--overlap-param-gather", command_.overlap_gathers.value_or(false),
          "ddp.overlap_param_gather");

@@ -192,6 +192,10 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   if (offloaded.value_or(0) > 0) training.offload_layers = static_cast<std::uint32_t>(*offloaded);
   training.optimizer = optimizer_of(command, notes);
   training.zero = command.has("--use-distributed-optimizer") ? 1 : 0;
+  if (training.zero == 1U) {
+    training.shard_groups =
+        count_of(command, "--num-distributed-optimizer-instances", Limits::ranks);
+  }
   return training;
 }
 

@@ -53,7 +53,7 @@ class Builder {
         last_(plan.ranks, no_node),
         worked_(plan.ranks) {
     trace_.ranks.resize(plan.ranks);
-    trace_.replicas = demand.data;
+    trace_.replicas = demand.replicas.data;
   }
 
   ExecutionTrace build() && {
@@ -126,7 +126,7 @@ class Builder {
   double replicated_bytes(const StageDemand& stage) const {
     double bytes = 0;
     for (const SharedParameters& one : stage.parameters) {
-      if (one.spread < demand_.data) bytes += one.bytes;
+      if (one.spread < demand_.replicas.data) bytes += one.bytes;
     }
     return bytes;
   }
@@ -134,7 +134,7 @@ class Builder {
   /// A reduction counts the whole tensor of each replica, an all-gather the share of one replica.
   void add_collective(TaskId task, Rank rank) {
     need_inputs(rank, task);
-    if (demand_.data == 1) {
+    if (demand_.replicas.data == 1) {
       ++trace_.lone_sums;
       done_[task] = needs_.front();
       return;
@@ -144,7 +144,7 @@ class Builder {
     const StageCollective& one = stage.of(work.pass).collectives.front();
     const bool gathers = one.kind == CollectiveKind::all_gather;
     const double whole = replicated_bytes(stage);
-    const double bytes = gathers ? whole / demand_.data : whole * one.factor * one.times;
+    const double bytes = gathers ? whole / demand_.replicas.data : whole * one.factor * one.times;
     done_[task] = of(rank).add(
         {.kind = node_kind(one.kind), .task = task, .amount = collective_bytes(bytes)}, needs_);
   }

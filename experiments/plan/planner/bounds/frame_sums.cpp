@@ -61,13 +61,13 @@ double LayoutFrames::work_us(const LayoutFrame& frame, std::uint32_t zero) const
 /// Parameters, gradients and optimizer state of the mean rank, at the level that needs the least.
 double LayoutFrames::mean_bytes(const LayoutFrame& frame) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  const double data = degrees.data / static_cast<double>(base_.task.shard_groups);
   LayerTimes whole, share;
   for (const std::uint32_t number : base_.reduced_layer) {
     const LayerTimes& layer = (*times(frame, space_.zeros.back()))[number];
     whole.dense_bytes += layer.dense_bytes + layer.expert_bytes;
-    share.dense_bytes +=
-        layer.dense_bytes / (layer.copies * degrees.data) +
-        layer.expert_bytes * layer.expert_spread / (layer.expert_copies * degrees.data);
+    share.dense_bytes += layer.dense_bytes / (layer.copies * data) +
+                         layer.expert_bytes * layer.expert_spread / (layer.expert_copies * data);
   }
   const KeptFactors kept = kept_factors(base_.settled.memory);
   double least = std::numeric_limits<double>::infinity();
@@ -126,8 +126,8 @@ LayoutFrames::StageWeights LayoutFrames::weights_of(const LayoutFrame& frame,
                                                     std::uint32_t zero) const {
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
   const std::vector<LayerTimes>& layers = *times(frame, zero);
-  const double holders =
-      space_.degrees[frame.degrees].data * static_cast<double>(placement.chains().size());
+  const double holders = space_.degrees[frame.degrees].data *
+                         static_cast<double>(placement.chains().size()) / base_.task.shard_groups;
   StageWeights weights{std::vector<double>(stages), std::vector<double>(stages)};
   for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
     const LayerTimes& layer = layers[base_.reduced_layer[i]];

@@ -79,6 +79,7 @@ bool covers(const Scenario& scenario) {
 
 /// What is stated for ZeRO-2 and -3; other levels do not look at it.
 void take_sharded_memory(const MemorySection& stated, DeviceMemory& memory) {
+  memory.shard_groups = stated.shard_groups.value_or(1);
   memory.gathered_bytes = stated.gathered_bytes;
   memory.prefetch_layers = stated.prefetch_layers;
   memory.whole_gradients = stated.whole_gradients;

@@ -47,7 +47,8 @@ const char* why_no_megatron_order(const TrainingTask& /*task*/, const LayoutChoi
 }
 
 /// Megatron-FSDP, which has levels 2 and 3, runs without a pipeline and is started otherwise.
-const char* why_no_megatron_zero(const LayoutChoice& /*degrees*/, std::uint32_t zero) {
+const char* why_no_megatron_zero(const TrainingTask& /*task*/, const LayoutChoice& /*degrees*/,
+                                 std::uint32_t zero) {
   return zero <= 1 ? nullptr : "megatron: the distributed optimizer is ZeRO-1";
 }
 
@@ -85,7 +86,8 @@ const char* why_no_titan_order(const TrainingTask& task, const LayoutChoice& deg
   return "torchtitan: no number of layers per stage gives this many stages";
 }
 
-const char* why_no_titan_zero(const LayoutChoice& degrees, std::uint32_t zero) {
+const char* why_no_titan_zero(const TrainingTask& /*task*/, const LayoutChoice& degrees,
+                              std::uint32_t zero) {
   if (degrees.data * degrees.context == 1) {
     return zero == 0 ? nullptr : "torchtitan: FSDP shards over data and context replicas";
   }
@@ -118,7 +120,11 @@ const char* why_no_deepspeed_order(const TrainingTask& task, const LayoutChoice&
   return "deepspeed: a cut by layers is even only where the stages divide them";
 }
 
-const char* why_no_deepspeed_zero(const LayoutChoice& degrees, std::uint32_t zero) {
+const char* why_no_deepspeed_zero(const TrainingTask& task, const LayoutChoice& degrees,
+                                  std::uint32_t zero) {
+  if (task.shard_groups > 1 && zero > 0 && zero < 3) {
+    return "deepspeed: groups that shard (MiCS) go with ZeRO-3";
+  }
   if (zero > 1 && degrees.pipeline > 1) return "deepspeed: a pipeline runs with ZeRO-0 and ZeRO-1";
   const bool splits = degrees.tensor > 1 || degrees.expert > 1;
   if (zero == 3 && splits) return "deepspeed: tensor groups and groups of experts exclude ZeRO-3";
@@ -247,7 +253,7 @@ const char* why_not_in(const Framework& framework, const TrainingTask& task,
   if (!framework.runs(choice.schedule)) return framework.unknown_schedule;
   if (choice.module)
     return "an encoder that is not cut with the others is no layout of a framework yet";
-  if (const char* why = framework.why_no_zero(choice, choice.zero)) return why;
+  if (const char* why = framework.why_no_zero(task, choice, choice.zero)) return why;
   if (const char* why = framework.why_no_overlap(choice.fused, choice.hides_experts)) return why;
   if (!framework.recomputes(choice.recompute, choice.recomputes_stages, choice.layers > 0)) {
     return framework.unknown_recomputation;

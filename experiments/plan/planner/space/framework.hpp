@@ -36,7 +36,8 @@ struct Framework {
   const char* (*why_no_sequence)(const TrainingTask& task, bool sequence);
   const char* (*why_no_order)(const TrainingTask& task, const LayoutChoice& degrees,
                               const OrderChoice& order);
-  const char* (*why_no_zero)(const LayoutChoice& degrees, std::uint32_t zero);
+  const char* (*why_no_zero)(const TrainingTask& task, const LayoutChoice& degrees,
+                             std::uint32_t zero);
 
   bool runs(std::string_view schedule) const;
   /// `some`: the first layers of each stage alone.

@@ -1,6 +1,7 @@
 #include "experiments/plan/planner/space/layout_rules.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/run/layout/training.hpp"
@@ -15,6 +16,12 @@ std::uint32_t layers_a_stage(const TrainingTask& task, const LayoutChoice& degre
   const std::uint64_t stages = std::max<std::uint64_t>(
       1, std::uint64_t{degrees.pipeline} * order.chunks / order.rule->copies);
   return static_cast<std::uint32_t>((task.layers + stages - 1) / stages);
+}
+
+/// Data replicas that hold all experts once together.
+std::uint32_t expert_spread(const LayoutChoice& degrees) {
+  const std::uint32_t shares = degrees.expert * degrees.expert_tensor.value_or(degrees.tensor);
+  return shares / std::gcd(shares, degrees.tensor * degrees.context);
 }
 
 }  // namespace
@@ -50,7 +57,13 @@ const char* why_no_zero(const TrainingTask& task, const LayoutChoice& degrees,
   if (zero > 0 && !degrees.has_replicas() && order.rule->copies == 1) {
     return "ZeRO needs replicas to shard over";
   }
-  return task.framework == nullptr ? nullptr : task.framework->why_no_zero(degrees, zero);
+  if (zero > 0 && degrees.data % task.shard_groups != 0) {
+    return "groups that shard do not divide the data replicas";
+  }
+  if (zero > 0 && expert_spread(degrees) > degrees.data / task.shard_groups) {
+    return "a group that shards does not have all experts";
+  }
+  return task.framework == nullptr ? nullptr : task.framework->why_no_zero(task, degrees, zero);
 }
 
 bool takes_zero(const TrainingTask& task, const LayoutChoice& degrees, const OrderChoice& order,

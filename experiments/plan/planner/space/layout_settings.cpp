@@ -20,12 +20,13 @@ struct PartialKey {
   std::string_view zeros = "0123";  // the ZeRO levels
 };
 
-constexpr std::array<PartialKey, 8> partial_keys{
+constexpr std::array<PartialKey, 9> partial_keys{
     {{"/recompute/operators", "selective"},
      {"/recompute/together", "full"},
      {.pointer = "/parallel/overlap_gathers", .zeros = "12"},
      {.pointer = "/parallel/narrow_gathers", .zeros = "123"},
      {.pointer = "/parallel/bucket_bytes", .zeros = "012"},
+     {.pointer = "/memory/shard_groups", .zeros = "123"},
      {.pointer = "/memory/prefetch_layers", .zeros = "3"},
      {.pointer = "/memory/gathered_bytes", .zeros = "3"},
      {.pointer = "/memory/whole_gradients", .zeros = "23"}}};

@@ -136,6 +136,7 @@ void set_zero(const LayoutChoice& choice, Scenario& scenario) {
   leave_out("/parallel/overlap_gathers", scenario.parallel.overlap_gathers);
   leave_out("/parallel/narrow_gathers", scenario.parallel.narrow_gathers);
   leave_out("/parallel/bucket_bytes", scenario.parallel.bucket_bytes);
+  leave_out("/memory/shard_groups", scenario.memory.shard_groups);
   leave_out("/memory/prefetch_layers", scenario.memory.prefetch_layers);
   leave_out("/memory/gathered_bytes", scenario.memory.gathered_bytes);
   leave_out("/memory/whole_gradients", scenario.memory.whole_gradients);
@@ -318,8 +319,9 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
       .changes = request.changes,
       .writer = request.writer,
       .training = request.training};
-  const Scenario scenario = parse_scenario(layout_document(task, {}), task.source);
+  const Scenario scenario = parse_scenario(layout_document(task, stated_layout(task)), task.source);
   refuse_one_order(scenario.schedule, task.source);
+  task.shard_groups = scenario.memory.shard_groups.value_or(1);
   task.by_kind = scenario.model.by_kind();
   task.dtype = scenario.model.dtype.value_or("bf16");
   read_layers(scenario.model, task);

@@ -38,6 +38,7 @@ struct TrainingTask {
   bool microbatch_given = false;   // by the request or the model's file
   bool states_microbatch = false;  // the scenario has the key
   std::uint32_t global_batch = 1;
+  std::uint32_t shard_groups = 1;          // of data replicas, in layouts with ZeRO
   std::vector<std::string> settings = {};  // of every scenario, as for --set
   std::vector<std::string> changes = {};   // behind these, as for --change
   std::string writer = "penstock new";     // named in scenarios

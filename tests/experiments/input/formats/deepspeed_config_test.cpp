@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <utility>
@@ -44,6 +45,21 @@ TEST_CASE("DeepSpeed: a config's batch, ZeRO level, pipeline and precision are r
   CHECK(file.notes.front() == "keys that are not read: gradient_clipping, steps_per_print");
 }
 
+TEST_CASE("DeepSpeed: MiCS are groups of the replicas that make up the batch") {
+  const auto config = [](int batch, int size) {
+    return fmt::format(R"({{"train_batch_size": {}, "train_micro_batch_size_per_gpu": 2,
+        "gradient_accumulation_steps": 4,
+        "zero_optimization": {{"stage": 3, "mics_shard_size": {}}}}})",
+                       batch, size);
+  };
+  CHECK(parse_model_file(config(128, 8)).command.shard_groups == 2);
+  CHECK_FALSE(parse_model_file(config(128, -1)).command.shard_groups);
+  CHECK(refusal_of(config(128, 6)) ==
+        "/zero_optimization/mics_shard_size: its groups are those of train_batch_size / "
+        "(train_micro_batch_size_per_gpu x gradient_accumulation_steps) replicas, which they must "
+        "divide");
+}
+
 TEST_CASE("DeepSpeed: what changes the layout and is not simulated is refused by its pointer") {
   const auto with = [](const std::string& more) {
     return R"({"zero_optimization": {"stage": 3}, )" + more + "}";
@@ -62,6 +78,12 @@ TEST_CASE("DeepSpeed: what changes the layout and is not simulated is refused by
             "/model_parallel: it changes the layout and is not read"}}) {
     CHECK(refusal_of(with(more)) == refusal);
   }
+  CHECK(refusal_of(R"({"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}})") ==
+        "/zero_optimization/zero_hpz_partition_size: a second copy of the weights inside machines "
+        "(hpZ) is not simulated");
+  CHECK(refusal_of(R"({"zero_optimization": {"stage": 3, "zero_quantized_weights": true}})") ==
+        "/zero_optimization/zero_quantized_weights: gathers and sums of quantized values are not "
+        "simulated");
   CHECK(refusal_of(R"({"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}})") ==
         "/zero_optimization/offload_param/device: optimizer state and parameters on the host are "
         "not simulated");

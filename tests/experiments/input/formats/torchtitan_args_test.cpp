@@ -67,6 +67,18 @@ TEST_CASE("torchtitan: without a pipeline the local batch is one microbatch") {
   CHECK(titan("").microbatches == 1);
 }
 
+TEST_CASE("torchtitan: replicas of shards are groups that shard on their own") {
+  const char* const both =
+      "--parallelism.data_parallel_shard_degree 4 --parallelism.data_parallel_replicate_degree 2";
+  CHECK(titan(both).shard_groups == 2);
+  CHECK(titan(both).zero == 3);
+  CHECK(titan("").shard_groups == 1);
+  const TrainingCommand whole = titan(
+      "--parallelism.data_parallel_shard_degree 1 --parallelism.data_parallel_replicate_degree 2");
+  CHECK(whole.zero == 0);
+  CHECK_FALSE(whole.shard_groups);
+}
+
 TEST_CASE("torchtitan: the order of a CSV lies beside the command") {
   const TrainingCommand command = titan(
       "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule "
@@ -83,10 +95,6 @@ TEST_CASE("torchtitan: what changes the layout and is not simulated is refused b
   for (const auto& [arguments, refusal] : std::vector<std::pair<std::string, std::string>>{
            {"--parallelism.module_fqns_per_model_part x",
             "line 1: --parallelism.module_fqns_per_model_part: it is not read"},
-           {"--parallelism.data_parallel_shard_degree 4 "
-            "--parallelism.data_parallel_replicate_degree 4",
-            "line 1: --parallelism.data_parallel_replicate_degree: groups of shards with replicas "
-            "(HSDP) are not simulated"},
            {"--activation_checkpoint.mode memory_budget",
             "line 1: --activation_checkpoint.mode: \"memory_budget\" is not simulated; known: "
             "selective, full, none"},

@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "experiments/input/files/files.hpp"
@@ -65,6 +66,7 @@ void check_same(const Layout& back, const Layout& layout) {
   CHECK(back.degrees.scatters == layout.degrees.scatters);
   CHECK(back.degrees.overlaps_experts == layout.degrees.overlaps_experts);
   CHECK(back.memory.zero == layout.memory.zero);
+  CHECK(back.memory.shard_groups == layout.memory.shard_groups);
   CHECK(back.recompute.mode == layout.recompute.mode);
   CHECK(back.recompute.layers == layout.recompute.layers);
   CHECK(back.recompute.together == layout.recompute.together);
@@ -192,6 +194,32 @@ TEST_CASE("launch files: DeepSpeed gets SGD, and that sums are not overlapped") 
        {"/memory/optimizer=sgd", "/memory/optimizer=momentum", "/parallel/overlap_sums=false"}) {
     const StartedCase one{llama, 16, 64, {"/parallel/pipeline=2"}, {setting}};
     CHECK(check_read_back(one, "deepspeed") > 2);
+  }
+}
+
+TEST_CASE("launch files: each framework gets the groups of replicas that shard on their own") {
+  for (const auto& [framework, zero, said] :
+       {std::tuple{"megatron", "1", "--num-distributed-optimizer-instances 2"},
+        std::tuple{"torchtitan", "2,3", "--parallelism.data_parallel_replicate_degree 2"},
+        std::tuple{"deepspeed", "3", "\"mics_shard_size\": 2"}}) {
+    const std::string zeros = std::string("/memory/zero=") + zero;
+    for (const std::string& model : {models + "llama-3.1-8b.json", std::string(mixtral)}) {
+      const StartedCase one{
+          model, 16, 64, {zeros, "/parallel/data=4,8,16"}, {"/memory/shard_groups=2"}};
+      CHECK(check_read_back(one, framework) > 0);
+    }
+    const TrainingTask task = read_training_task({.model = models + "llama-3.1-8b.json",
+                                                  .hardware = "dgx-h100",
+                                                  .devices = 4,
+                                                  .settings = {"/memory/shard_groups=2"}},
+                                                 read_catalogue());
+    const auto level = static_cast<std::uint32_t>(zero[0] - '0');
+    const std::string text =
+        launch_files_beside("layout.json", layout_document(task, {.data = 4, .zero = level}),
+                            framework_of(framework)->format)
+            .front()
+            .text;
+    CHECK(gives(text, said));
   }
 }
 
