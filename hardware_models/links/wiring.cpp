@@ -117,12 +117,13 @@ class DeviceAt {
     }
   }
 
-  /// For data replicas: the device of another copy of the rank at the other end, if there is one.
+  /// For data replicas: the device of another copy of the rank at the other end, else the next one
+  /// of its group, which may hold the same weights.
   std::optional<std::uint64_t> operator()(Rank end, Rank other) const {
     if (end != data_replicas) return devices_[index(end)].first;
     const RankDevices& devices = devices_[index(other)];
-    if (devices.per_replica == devices.count) return std::nullopt;
-    return copy_of(devices);
+    if (devices.count == 1) return std::nullopt;
+    return devices.per_replica == devices.count ? devices.first + 1 : copy_of(devices);
   }
 
  private:

@@ -33,9 +33,12 @@ double vector_peak(const Device& device, double otherwise) {
   return found == device.peak_flops.end() ? otherwise : found->second;
 }
 
+/// Tiles along a size; what rounding makes of a whole number of them is no further one.
+double tiles_along(double size, double tile) { return std::ceil(size / tile - 1e-9); }
+
 /// The filled share of the tiles of a matrix product.
 double filled_tiles(const Kernel& kernel, double tile) {
-  const auto filled = [&](double size) { return size / (std::ceil(size / tile) * tile); };
+  const auto filled = [&](double size) { return size / (tiles_along(size, tile) * tile); };
   return filled(kernel.rows) * filled(kernel.columns);
 }
 
@@ -85,7 +88,7 @@ constexpr double least_inner = 512;  // of a split product
 
 /// Tiles that cover all products.
 double tiles_of(const Kernel& product, const Tile& tile) {
-  return std::ceil(product.rows / tile.rows) * std::ceil(product.columns / tile.columns) *
+  return tiles_along(product.rows, tile.rows) * tiles_along(product.columns, tile.columns) *
          product.batch;
 }
 

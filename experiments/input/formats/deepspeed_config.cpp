@@ -129,6 +129,9 @@ void read_memory(const JsonView& view, TrainingCommand& command) {
   refuse_true(view, "activation_checkpointing", "partition_activations",
               "checkpoints split over a tensor group are not simulated");
   command.zero = whole_inside(view, "zero_optimization", "stage", 0);
+  if (command.zero >= 2U && command.pipeline > 1U) {
+    inside(view, "zero_optimization", "stage")->fail("a pipeline runs with ZeRO-0 and ZeRO-1");
+  }
   command.shard_groups = shard_groups(view);
   const std::uint32_t interval =
       whole_inside(view, "pipeline", "activation_checkpoint_interval", 0);
@@ -167,13 +170,14 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
   read_degrees(view, command);
   read_memory(view, command);
   command.optimizer = optimizer_of(view);
-  if (const auto overlaps = inside(view, "zero_optimization", "overlap_comm")) {
-    command.overlap_sums = overlaps->flag();
-  }
+  const auto overlaps = inside(view, "zero_optimization", "overlap_comm");
+  command.overlap_sums = overlaps ? overlaps->flag() : command.zero == 3U;
   command.microbatch = whole(view, "train_micro_batch_size_per_gpu");
   command.global_batch = whole(view, "train_batch_size");
   command.microbatches = whole(view, "gradient_accumulation_steps");
-  if (!command.global_batch && !command.microbatches) command.microbatches = 1;
+  // As DeepSpeed's _set_batch_parameters, which derives what is missing.
+  const bool alone = !command.global_batch || !command.microbatch;
+  if (alone && !command.microbatches) command.microbatches = 1;
   std::vector<std::string> ignored;
   for (const auto& [key, value] : view.entries()) {
     if (key.ends_with("_parallel") || key.ends_with("_parallel_size")) {
@@ -217,7 +221,8 @@ std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
       {"zero_optimization",
        {{"stage", command.zero.value_or(0)}, {"overlap_comm", launch.overlaps_sums}}}};
   if (command.shard_groups.value_or(1) > 1) {
-    config["zero_optimization"]["mics_shard_size"] = launch.data / *command.shard_groups;
+    config["zero_optimization"]["mics_shard_size"] =
+        command.data.value_or(1) / *command.shard_groups;
   }
   write_optimizer(command, config);
   const std::string dtype = command.dtype.value_or("bf16");

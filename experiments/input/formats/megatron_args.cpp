@@ -171,7 +171,10 @@ class Reader {
         command_.whole("--moe-shared-expert-intermediate-size", Limit::width, 0).value_or(0);
     experts.shared_gate =
         experts.shared_intermediate > 0 && command_.has("--moe-shared-expert-gate");
-    experts.capacity_factor = command_.rate("--moe-expert-capacity-factor", 1e6).value_or(0);
+    // Above an even share no token is dropped; only padded experts work on more.
+    const double capacity = command_.rate("--moe-expert-capacity-factor", 1e6).value_or(0);
+    const bool pads = command_.has("--moe-pad-expert-input-to-capacity");
+    if (pads || capacity < 1) experts.capacity_factor = capacity;
     shape_.experts = experts;
     read_layers_with_experts();
   }

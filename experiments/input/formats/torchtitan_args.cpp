@@ -173,6 +173,7 @@ void read_replicas(Arguments& arguments, TrainingCommand& command) {
       arguments.one_of("parallelism.fsdp_reshard_after_forward", {"default", "always", "never"});
   const bool sharded = shards != 1 || *command.context > 1;
   if (sharded) command.shard_groups = replicated;
+  if (shards > 0) command.data = static_cast<std::uint32_t>(shards) * replicated;
   const bool gathers_again = policy == "default" ? *command.pipeline == 1 : policy == "always";
   command.zero = !sharded ? 0 : gathers_again ? 3 : 2;
 }
@@ -229,9 +230,9 @@ void read_batch(Arguments& arguments, TrainingCommand& command) {
   if (pipelined || global <= 0) {
     command.microbatches = static_cast<std::uint32_t>(pipelined ? local / size : 1);
   }
-  if (const auto tokens = arguments.whole("training.seq_len")) {
-    command.sequence = static_cast<double>(*tokens);
-  }
+  constexpr std::int64_t usual_tokens = 2048;
+  command.sequence =
+      static_cast<double>(arguments.whole("training.seq_len").value_or(usual_tokens));
 }
 
 void read_memory(Arguments& arguments, TrainingCommand& command) {
@@ -247,6 +248,8 @@ void read_memory(Arguments& arguments, TrainingCommand& command) {
     return converters.find(one.second) != std::string::npos;
   });
   command.dtype = narrow == converter_names.end() ? "bf16" : narrow->first;
+  arguments.one_of("training.dtype", {"float32"});
+  arguments.one_of("training.mixed_precision_param", {"bfloat16"});
   if (arguments.flag("training", "enable_cpu_offload", false)) {
     arguments.fail("training.enable_cpu_offload", "weights on the host are not simulated");
   }
@@ -321,9 +324,10 @@ class Writer {
     add("parallelism.pipeline_parallel_degree", command_.pipeline.value_or(1));
     add("parallelism.context_parallel_degree", command_.context.value_or(1));
     add("parallelism.expert_parallel_degree", command_.expert.value_or(1));
-    const std::uint32_t replicated = zero == 0 ? launch_.data : command_.shard_groups.value_or(1);
+    const std::uint32_t data = command_.data.value_or(1);
+    const std::uint32_t replicated = zero == 0 ? data : command_.shard_groups.value_or(1);
     add("parallelism.data_parallel_replicate_degree", replicated);
-    add("parallelism.data_parallel_shard_degree", launch_.data / replicated);
+    add("parallelism.data_parallel_shard_degree", data / replicated);
     if (zero > 0) add("parallelism.fsdp_reshard_after_forward", zero == 3 ? "always" : "never");
   }
 

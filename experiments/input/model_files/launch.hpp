@@ -18,7 +18,6 @@ struct TrainingLaunch {
   ModelSpec model;
   ModelDetails details;
   std::vector<std::vector<LayerIndex>> stages;
-  std::uint32_t data = 1;
   std::uint32_t host_devices = 1;
   bool overlaps_sums = true;        // of gradients with backwards
   const Schedule* order = nullptr;  // for frameworks that have no name for it

@@ -61,6 +61,7 @@ struct TrainingCommand {
   std::optional<std::uint32_t> tensor;
   std::optional<std::uint32_t> pipeline;
   std::optional<std::uint32_t> chunks;
+  std::optional<std::uint32_t> data;
   std::optional<std::uint32_t> context;
   std::optional<std::uint32_t> expert;
   std::optional<std::uint32_t> expert_tensor;

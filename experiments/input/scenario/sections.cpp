@@ -6,6 +6,7 @@
 
 #include "experiments/input/scenario/section_parts.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 namespace {
@@ -27,7 +28,7 @@ ParallelSection degrees_of(const TrainingCommand& command) {
   parallel.dispatcher = command.dispatcher;
   parallel.narrow_gathers = command.narrow_gathers.value_or(false);
   parallel.overlap_sums = command.overlap_sums;
-  if (command.tensor || command.pipeline) parallel.data.reset();
+  if (command.tensor || command.pipeline) parallel.data = command.data;
   return parallel;
 }
 
@@ -215,6 +216,7 @@ ScheduleSection read_schedule(const json* section, const TrainingCommand& comman
   }
   if (!command.pipeline) throw InputError("/schedule", "\"schedule\" is missing");
   schedule.microbatches = command.microbatches;
+  schedule.of_command = true;
   schedule.file = command.order_file;
   schedule.name = command.schedule;
   if (!schedule.name.empty() || !schedule.file.empty()) return schedule;

@@ -78,6 +78,7 @@ struct ScheduleSection {
   std::vector<std::vector<Stage>> chains;
   std::optional<std::uint32_t> microbatches;
   std::optional<std::uint32_t> global_batch;  // examples per iteration, from a training command
+  bool of_command = false;                    // as is the number of microbatches
   std::optional<double> samples_per_microbatch;
   Overlap overlap = Overlap::serial;
   Communicating communication = Communicating::implicit;

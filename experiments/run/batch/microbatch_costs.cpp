@@ -41,6 +41,7 @@ class Priced {
     const auto place = std::distance(numbers_.begin(), numbers_.find(microbatch));
     return costs_[of_[static_cast<std::size_t>(place)]];
   }
+  const Costs& of_first() const { return costs_[of_.front()]; }
 
  private:
   std::set<Microbatch> numbers_;
@@ -103,13 +104,15 @@ Costs MicrobatchCosts::of(const MicrobatchPlan& plan, const Costs& plain,
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     const MicrobatchClass& one = plan.classes[c];
     const WorkClass& work = plan.plan.classes[c];
-    Time duration = work.follows_partner ? Time{} : costs_of(one).duration[one.plain];
+    // New weights hide behind the first forwards of the next step.
+    const Costs& own = work.pass == Pass::gather_weights ? priced.of_first() : costs_of(one);
+    Time duration = work.follows_partner ? Time{} : own.duration[one.plain];
     if (one.partner && !work.follows_partner) {
       const std::uint32_t other = plan.classes[work.partner].plain;
       duration = std::max(duration, priced.of(*one.partner).duration[other]);
     }
     costs.duration.push_back(duration);
-    costs.latency.push_back(costs_of(one).latency[one.plain]);
+    costs.latency.push_back(own.latency[one.plain]);
   }
   for (const MicrobatchClass& one : plan.buffers) {
     costs.bytes.push_back(costs_of(one).bytes[one.plain]);

@@ -69,7 +69,8 @@ double busiest_device(const std::vector<double>& loads, double devices) {
     all += own;
     most = std::max(most, own);
   }
-  return all > 0 ? most * devices / all : 1;
+  const double load = all > 0 ? most * devices / all : 1;
+  return std::abs(load - 1) < 1e-9 ? 1 : load;  // equal ones, whatever rounding made of their sum
 }
 
 void add_loads(const Layout& layout, const DrawOfReplica& of, ReplicaBatch& batch) {

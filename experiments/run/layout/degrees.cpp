@@ -115,17 +115,35 @@ void check_samples(const Scenario& scenario) {
                                *examples, *examples));
 }
 
-/// Examples of a microbatch.
-std::optional<double> examples_of(const Scenario& scenario) {
+/// Examples of a microbatch: as stated, else of a command its part of the global batch.
+std::optional<double> examples_of(const Scenario& scenario, const Degrees& degrees) {
+  const ScheduleSection& schedule = scenario.schedule;
   if (scenario.model.microbatch || !scenario.model.by_kind()) return scenario.model.microbatch;
-  return scenario.schedule.samples_per_microbatch.value_or(1);
+  if (schedule.samples_per_microbatch) return schedule.samples_per_microbatch;
+  if (!schedule.of_command || !schedule.microbatches || !schedule.global_batch) return 1;
+  const double parts = static_cast<double>(*schedule.microbatches) * degrees.data;
+  const double examples = *schedule.global_batch / parts;
+  if (examples >= 1 && examples == std::floor(examples)) return examples;
+  throw InputError("/model/microbatch",
+                   fmt::format("the command's batch of {} does not divide into {} microbatches; "
+                               "give the examples of one",
+                               *schedule.global_batch, parts));
 }
 
 std::optional<std::uint32_t> microbatches_of(const Scenario& scenario, double samples,
                                              const Degrees& degrees) {
   const ScheduleSection& schedule = scenario.schedule;
-  if (schedule.microbatches || !schedule.global_batch) return schedule.microbatches;
+  if (!schedule.global_batch) return schedule.microbatches;
   const double each = samples * degrees.data;
+  if (schedule.microbatches) {
+    const bool conflicts = *schedule.microbatches * each != *schedule.global_batch;
+    if (!schedule.of_command || !conflicts) return schedule.microbatches;
+    throw InputError("/schedule/microbatches",
+                     fmt::format("the command's batch is {}, but {} microbatches of {:g} on {} "
+                                 "replicas are {:g} examples; give the number of microbatches",
+                                 *schedule.global_batch, *schedule.microbatches, samples,
+                                 degrees.data, *schedule.microbatches * each));
+  }
   const double count = *schedule.global_batch / each;
   if (count >= 1 && count <= Limits::microbatches && count == std::floor(count)) {
     return static_cast<std::uint32_t>(count);
@@ -178,7 +196,7 @@ std::uint64_t devices_per_rank(const Degrees& degrees) {
 Batch settle_batch(const Scenario& scenario, const Degrees& degrees) {
   check_samples(scenario);
   Batch batch;
-  batch.microbatch = examples_of(scenario);
+  batch.microbatch = examples_of(scenario, degrees);
   batch.sequence = scenario.model.sequence;
   if (has_tokens(scenario.model.spec) && !batch.sequence) {
     const bool stated = scenario.batch && scenario.batch->tokens;

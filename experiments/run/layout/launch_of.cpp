@@ -22,6 +22,7 @@ void take_degrees(const Layout& layout, TrainingCommand& command) {
   command.tensor = degrees.tensor;
   command.pipeline = layout.placement.ranks();
   command.chunks = chunks_of(layout);
+  command.data = degrees.data;
   command.context = degrees.context;
   command.expert = degrees.expert;
   command.expert_tensor = degrees.expert_tensor;
@@ -70,7 +71,6 @@ TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::st
                         .model = layout.spec,
                         .details = scenario.model.details,
                         .stages = layout.partition.stages,
-                        .data = layout.degrees.data,
                         .overlaps_sums = layout.degrees.overlaps_sums,
                         .order = &layout.schedule};
   if (const auto& machine = layout.hardware.spec.machine) {

@@ -36,11 +36,13 @@ std::uint32_t buckets_of(const Layout& layout, const std::vector<LayerIndex>& la
 
 /// By model stage, how many buckets its gradients are reduced in while its last backward runs, with
 /// ZeRO-2 each. A bucket has the gradients of at least one layer, and at least 25 MiB, as in
-/// PyTorch; with `/parallel/bucket_bytes` it has these bytes. Without overlap there is one.
+/// PyTorch; with `/parallel/bucket_bytes` it has these bytes. Without overlap there is one, and
+/// where the order has a REDUCE_GRAD, which is the whole sum.
 std::vector<std::uint32_t> gradient_buckets(const Layout& layout) {
+  const bool several = layout.degrees.overlaps_sums && !layout.communication.gradients;
   std::vector<std::uint32_t> buckets;
   for (const std::vector<LayerIndex>& layers : layout.partition.stages) {
-    buckets.push_back(layout.degrees.overlaps_sums ? buckets_of(layout, layers) : 1);
+    buckets.push_back(several ? buckets_of(layout, layers) : 1);
   }
   return buckets;
 }

@@ -151,6 +151,20 @@ TEST_CASE("each ZeRO level moves the bytes of its microbatches") {
   }
 }
 
+// A REDUCE_GRAD of an order is the whole sum of a stage, however many buckets would fill.
+TEST_CASE("communication as written moves the gradients that implicit communication does") {
+  for (int zero = 0; zero <= 2; ++zero) {
+    json scenario = transformer("1f1b", 2, 1, 4, true);
+    scenario["parallel"] = {{"pipeline", 2}, {"data", 4}};
+    scenario["memory"]["zero"] = zero;
+    const auto reduced = [&](const char* communication) {
+      scenario["schedule"]["communication"] = communication;
+      return traffic_of(run(parse_scenario(scenario.dump(), "s.json"), {})).reduced;
+    };
+    CHECK(reduced("written") == doctest::Approx(reduced("implicit")));
+  }
+}
+
 // Of 8 replicas all shard together, or those of 2 or 4 groups do: s in each, then every gather and
 // every scatter sends (s - 1) / s of the weights, and the sum over g groups twice (g - 1) / g of
 // each share.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
 
 #include "experiments/input/files/plain_text.hpp"
@@ -31,9 +32,6 @@ constexpr std::array unread{
     UnreadArguments{"--optimizer-cpu-offload, --optimizer-offload-fraction, "
                     "--fine-grained-activation-offloading",
                     "not moved to the host; /offload simulates that for activations"},
-    UnreadArguments{
-        "--overlap-grad-reduce",
-        "gradients are reduced during the backward unless /parallel/overlap_sums is false"},
     UnreadArguments{"--no-overlap-p2p-communication, --tp-comm-overlap",
                     "collectives overlap with compute as in any simulated run"},
     UnreadArguments{"--data-parallel-sharding-strategy, --use-torch-fsdp2, --use-megatron-fsdp, "
@@ -44,6 +42,17 @@ constexpr std::array unread{
     UnreadArguments{"--rampup-batch-size", "every step has the full global batch"},
     UnreadArguments{"--enable-cuda-graph, --external-cuda-graph, --cuda-graph-impl",
                     "launches are priced by /overheads/launch_us"}};
+
+/// Arguments that make another model or order, and what states it instead.
+constexpr std::array refused{
+    UnreadArguments{"--hybrid-override-pattern, --hybrid-layer-pattern, --is-hybrid-model, "
+                    "--mamba-state-dim, --mamba-head-dim, --mamba-num-groups, --mamba-num-heads",
+                    "layers of Mamba are read from the model's own config.json, under /model/file"},
+    UnreadArguments{"--window-attn-skip-freq",
+                    "layers whose windows differ are read from the model's own config.json, under "
+                    "/model/file"},
+    UnreadArguments{"--microbatch-group-size-per-virtual-pipeline-stage",
+                    "leave it out and state \"group\" of interleaved-1f1b in /schedule"}};
 
 /// Whether names, as texts list them, hold one.
 bool holds(std::string_view names, std::string_view name) {
@@ -56,9 +65,9 @@ bool holds(std::string_view names, std::string_view name) {
   return false;
 }
 
-/// What is simulated in place of such an argument; empty for all others.
-std::string_view simulated_instead(std::string_view argument) {
-  for (const UnreadArguments& some : unread) {
+/// What is simulated in place of an argument, or states it; empty if none of `all` is this one.
+std::string_view instead_of(std::string_view argument, std::span<const UnreadArguments> all) {
+  for (const UnreadArguments& some : all) {
     if (holds(some.names, argument)) return some.instead;
   }
   return {};
@@ -90,10 +99,12 @@ constexpr std::string_view flags =
     "--add-qkv-bias, --bf16, --cpu-offloading, --cross-entropy-loss-fusion, --disable-bias-linear, "
     "--fp16, --fp4-param-gather, --fp8-dot-product-attention, --fp8-multi-head-attention, "
     "--fp8-param-gather, "
-    "--group-query-attention, --moe-shared-expert-gate, --moe-shared-expert-overlap, "
+    "--group-query-attention, --moe-layer-recompute, --moe-pad-expert-input-to-capacity, "
+    "--moe-shared-expert-gate, --moe-shared-expert-overlap, "
     "--multi-latent-attention, "
     "--no-position-embedding, --no-scatter-gather-tensors-in-pipeline, "
-    "--overlap-moe-expert-parallel-comm, --overlap-param-gather, --qk-layernorm, "
+    "--overlap-grad-reduce, --overlap-moe-expert-parallel-comm, --overlap-param-gather, "
+    "--qk-layernorm, "
     "--recompute-activations, "
     "--reuse-grad-buf-for-mxfp8-param-ag, --sequence-parallel, --swiglu, "
     "--untie-embeddings-and-output-weights, --use-distributed-optimizer, --use-flash-attn, "
@@ -240,7 +251,10 @@ void MegatronCommand::add(const ShellWord& word, ShellWords values) {
 /// Adds a separate note for an argument that changes the cost of a step.
 void MegatronCommand::ignore(const ShellWord& word, const std::string& name,
                              const ShellWords& values) {
-  const std::string_view instead = simulated_instead(name);
+  if (const auto stated = instead_of(name, refused); !stated.empty()) {
+    throw InputError(line_text(word.line), fmt::format("{} is not read: {}", name, stated));
+  }
+  const std::string_view instead = instead_of(name, unread);
   if (const auto meant = instead.empty() ? meant_by(name) : std::nullopt) {
     throw InputError(line_text(word.line),
                      fmt::format("{} is not known; did you mean {}?", shortened(name), *meant));

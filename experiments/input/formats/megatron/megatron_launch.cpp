@@ -129,6 +129,7 @@ class ModelWriter {
     number("--moe-shared-expert-intermediate-size", moe_, "shared_intermediate");
     flag("--moe-shared-expert-gate", number_of(moe_, "shared_gate") != 0);
     number("--moe-expert-capacity-factor", moe_, "capacity_factor");
+    flag("--moe-pad-expert-input-to-capacity", number_of(moe_, "capacity_factor") >= 1);
     std::vector<int> pattern;
     for (const BlockSpec& block : model_.blocks) {
       if (block.cut_evenly) pattern.push_back(block.parts.back().kind == "moe" ? 1 : 0);

@@ -74,12 +74,14 @@ std::vector<std::string> selected_operators(const MegatronCommand& command, Note
 void take_recomputation(const MegatronCommand& command, TrainingCommand& training, Notes& notes) {
   const auto granularity = command.one_of("--recompute-granularity", {"full", "selective"});
   if (granularity == "full") return take_full_recomputation(command, training);
-  if (!granularity && !command.has("--recompute-activations")) {
+  const bool experts = command.has("--moe-layer-recompute");  // as --recompute-modules moe
+  if (!granularity && !command.has("--recompute-activations") && !experts) {
     training.recompute = RecomputeMode::none;
     return;
   }
   training.recompute = RecomputeMode::selective;
   training.recompute_operators = selected_operators(command, notes);
+  if (experts) training.recompute_operators.emplace_back("moe");
 }
 
 /// Megatron-LM's SGD has momentum unless it is set to zero.
@@ -180,6 +182,7 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   training.sequence_parallel = command.has("--sequence-parallel");
   training.scatter_gather = !command.has("--no-scatter-gather-tensors-in-pipeline");
   training.overlap_gathers = command.has("--overlap-param-gather");
+  training.overlap_sums = command.has("--overlap-grad-reduce");
   training.overlap_experts = command.has("--overlap-moe-expert-parallel-comm");
   training.overlap_shared_expert = command.has("--moe-shared-expert-overlap");
   training.dispatcher = dispatcher_of(command, notes);

@@ -7,6 +7,7 @@
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -43,6 +44,43 @@ TEST_CASE("DeepSpeed: a config's batch, ZeRO level, pipeline and precision are r
   CHECK(command.schedule == "1f1b");
   CHECK(command.recompute == RecomputeMode::full);
   CHECK(file.notes.front() == "keys that are not read: gradient_clipping, steps_per_print");
+}
+
+TEST_CASE(
+    "DeepSpeed: of batch, microbatch and accumulation what is missing follows from the others") {
+  const Scratch scratch;
+  const auto batch_of = [&](const std::string& keys) {
+    scratch.file("ds.json", "{" + keys + R"(, "zero_optimization": {"stage": 3}})");
+    const Layout layout = settle(parse_scenario(
+        R"({"penstock": 1, "hardware": {"name": "dgx-h100", "devices": 32},
+            "model": {"command": "ds.json", "sequence": 4096, "file": ")" +
+            std::string(PENSTOCK_ROOT) + R"(/experiments/models/llama-3.1-8b.json"}})",
+        scratch.path("scenario.json")));
+    return std::pair(layout.microbatches, layout.batch.microbatch.value_or(0));
+  };
+  CHECK(batch_of(R"("train_batch_size": 64)") == std::pair(1U, 2.0));
+  CHECK(batch_of(R"("train_batch_size": 64, "gradient_accumulation_steps": 1)") ==
+        std::pair(1U, 2.0));
+  CHECK(batch_of(R"("train_batch_size": 64, "train_micro_batch_size_per_gpu": 1)") ==
+        std::pair(2U, 1.0));
+  CHECK(batch_of(R"("train_micro_batch_size_per_gpu": 4)") == std::pair(1U, 4.0));
+  CHECK_THROWS_WITH_AS(batch_of(R"("train_batch_size": 64, "train_micro_batch_size_per_gpu": 1,
+                                   "gradient_accumulation_steps": 3)"),
+                       doctest::Contains("the command's batch is 64, but 3 microbatches of 1 on 32 "
+                                         "replicas are 96 examples"),
+                       InputError);
+  CHECK_THROWS_WITH_AS(batch_of(R"("train_batch_size": 48)"),
+                       doctest::Contains("does not divide into 32 microbatches"), InputError);
+}
+
+TEST_CASE(
+    "DeepSpeed: sums overlap with ZeRO-3 alone unless it says more; a pipeline has no ZeRO-2") {
+  CHECK(parse_model_file(R"({"zero_optimization": {"stage": 3}})").command.overlap_sums == true);
+  CHECK(parse_model_file(R"({"zero_optimization": {"stage": 1}})").command.overlap_sums == false);
+  CHECK(parse_model_file(R"({"zero_optimization": {"stage": 1, "overlap_comm": true}})")
+            .command.overlap_sums == true);
+  CHECK(refusal_of(R"({"zero_optimization": {"stage": 2}, "pipeline": {"stages": 4}})") ==
+        "/zero_optimization/stage: a pipeline runs with ZeRO-0 and ZeRO-1");
 }
 
 TEST_CASE("DeepSpeed: MiCS are groups of the replicas that make up the batch") {

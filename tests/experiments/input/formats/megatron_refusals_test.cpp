@@ -130,8 +130,42 @@ TEST_CASE(
   CHECK(has_note(file("--bf16 --transformer-engine-precision fp8"),
                  "--transformer-engine-precision fp8 is not read: products are simulated at the "
                  "speed and size of /model/dtype"));
-  CHECK(has_note(file("--overlap-grad-reduce --bf16"), "--overlap-grad-reduce is not read: "));
-  CHECK_FALSE(has_note(file("--bf16 --overlap-grad-reduce"), "arguments that are not read"));
+  CHECK(has_note(file("--rampup-batch-size 1 1 1 --bf16"), "--rampup-batch-size 1 is not read: "));
+  CHECK_FALSE(has_note(file("--bf16 --rampup-batch-size 1 1 1"), "arguments that are not read"));
+}
+
+TEST_CASE("an argument that makes another model or order is refused, with what states it") {
+  for (const char* argument :
+       {"--hybrid-override-pattern M-M*-", "--is-hybrid-model", "--mamba-state-dim 128",
+        "--window-attn-skip-freq 4", "--microbatch-group-size-per-virtual-pipeline-stage 8"}) {
+    const std::string name = std::string(argument).substr(0, std::string(argument).find(' '));
+    CHECK(megatron_args_refusal("python x.py " + least + "--bf16 " + argument)
+              .starts_with("line 1: " + name + " is not read: "));
+  }
+}
+
+TEST_CASE("Megatron-LM reduces gradients behind the last backward unless the command says so") {
+  CHECK(megatron_args_model("python x.py " + least + "--bf16").command.overlap_sums == false);
+  CHECK(megatron_args_model("python x.py " + least + "--bf16 --overlap-grad-reduce")
+            .command.overlap_sums == true);
+}
+
+TEST_CASE(
+    "Megatron-LM: experts drop tokens above their capacity, and are padded where it is said") {
+  const auto capacity = [](const std::string& arguments) {
+    const ModelFile file = megatron_args_model(
+        "python x.py " + least + "--bf16 --num-experts 8 --moe-router-topk 2 " + arguments);
+    for (const BlockSpec& block : file.spec.blocks) {
+      for (const LayerSpec& part : block.parts) {
+        const auto factor = part.numbers.find("capacity_factor");
+        if (factor != part.numbers.end()) return factor->second;
+      }
+    }
+    return 0.0;
+  };
+  CHECK(capacity("--moe-expert-capacity-factor 1.5") == 0);
+  CHECK(capacity("--moe-expert-capacity-factor 0.5") == 0.5);
+  CHECK(capacity("--moe-expert-capacity-factor 1.5 --moe-pad-expert-input-to-capacity") == 1.5);
 }
 
 TEST_CASE("recipes of low precision, and what gathers and attends in it, are those of a command") {

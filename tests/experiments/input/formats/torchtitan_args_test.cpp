@@ -67,6 +67,13 @@ TEST_CASE("torchtitan: without a pipeline the local batch is one microbatch") {
   CHECK(titan("").microbatches == 1);
 }
 
+TEST_CASE("torchtitan: a stated shard degree is that of the data replicas") {
+  CHECK(titan("--parallelism.data_parallel_shard_degree 4").data == 4);
+  CHECK_FALSE(titan("").data);
+  CHECK(titan("").sequence == 2048);
+  CHECK(titan("--training.seq_len 8192").sequence == 8192);
+}
+
 TEST_CASE("torchtitan: replicas of shards are groups that shard on their own") {
   const char* const both =
       "--parallelism.data_parallel_shard_degree 4 --parallelism.data_parallel_replicate_degree 2";
@@ -103,6 +110,8 @@ TEST_CASE("torchtitan: what changes the layout and is not simulated is refused b
            {pipeline + "--training.global_batch_size 64 --parallelism.data_parallel_shard_degree 4",
             "line 1: --training.global_batch_size: it is not local_batch_size x replicas, 32: "
             "several runs of a pipeline per update are not simulated"},
+           {"--training.dtype bfloat16",
+            "line 1: --training.dtype: \"bfloat16\" is not simulated; known: float32"},
            {"--parallelism.tensor_parallel_degree two",
             "line 1: --parallelism.tensor_parallel_degree: \"two\" is not a whole number from 1 to "
             "1e9"},

@@ -241,6 +241,44 @@ TEST_CASE("pictures: a document has as large a part of them as of the tokens of 
   CHECK(half.report->ranks[0].memory.bytes == own.report->ranks[0].memory.bytes);
 }
 
+TEST_CASE("new weights hide behind forwards of the microbatches that there are") {
+  const auto scenario = [](std::uint32_t sequence, bool drawn) {
+    nlohmann::json document{
+        {"model",
+         {{"file", std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json"},
+          {"sequence", sequence}}},
+        {"hardware", {{"name", "hgx-a100-4-nics"}, {"devices", 32}}},
+        {"parallel", {{"data", 32}}},
+        {"memory", {{"zero", 1}}},
+        {"schedule", {{"name", "1f1b"}, {"microbatches", 4}}}};
+    if (drawn) document["batch"]["lengths"] = {{"distribution", "fixed"}, {"mean", 1024}};
+    return parse_scenario(document.dump(), "s.json", {});
+  };
+  const RunResult drawn = run(scenario(8192, true));
+  CHECK(makespan_us(drawn) == makespan_us(run(scenario(1024, false))));
+  CHECK(drawn.batch->pipeline + drawn.batch->replicas == Time{});
+}
+
+TEST_CASE("experts with equal loads take what they do without any, whatever their number") {
+  const auto scenario = [](bool routed) {
+    const nlohmann::json attention{{"kind", "attention"}, {"hidden", 4096}, {"heads", 32}};
+    const nlohmann::json moe{{"kind", "moe"},
+                             {"hidden", 4096},
+                             {"experts", 8},
+                             {"chosen", 2},
+                             {"expert_intermediate", 14336}};
+    nlohmann::json document{
+        {"model", {{"sequence", 1024}, {"layers", {{{"repeat", 2}, {"parts", {attention, moe}}}}}}},
+        {"hardware", {{"name", "dgx-h100"}}},
+        {"parallel", {{"pipeline", 1}, {"data", 2}, {"expert", 2}}},
+        {"schedule", {{"name", "1f1b"}, {"microbatches", 16}}},
+        {"batch", {{"lengths", {{"distribution", "fixed"}, {"mean", 1024}}}}}};
+    if (routed) document["batch"]["router"] = {{"skew", 1.0}};
+    return parse_scenario(document.dump(), "s.json", {});
+  };
+  CHECK(makespan_us(run(scenario(true))) == makespan_us(run(scenario(false))));
+}
+
 TEST_CASE("experts take what the busiest device of their group receives") {
   // Loads 3 1 | 1 1 on two devices: the first has 4 of 6, 4/3 of the mean.
   static const Scratch scratch;

@@ -119,6 +119,19 @@ TEST_CASE("modules: what a device of the next stage receives is that of one pipe
   CHECK(received(layout_with(shared_alone)) == whole / 2);
 }
 
+TEST_CASE("modules: an encoder whose copies are all in one tensor group sums over its links") {
+  const auto scenario = [](const char* parallel, std::uint32_t devices) {
+    return read_scenario(
+        std::string(PENSTOCK_ROOT) + "/experiments/scenarios/qwen3_vl_8b_on_a_dgx_h100.json",
+        {fmt::format("/hardware/devices={}", devices), fmt::format("/parallel={}", parallel),
+         R"(/modules={"vision":{"devices":"shared","order":"first","tensor":1}})"});
+  };
+  const double alone = us(run(scenario(R"({"pipeline":1,"tensor":4,"data":1})", 4)));
+  const double two = us(run(scenario(R"({"pipeline":1,"tensor":4,"data":2})", 8)));
+  CHECK(alone > 0.9 * two);  // two replicas do twice the work, and sum over more devices
+  CHECK(alone <= two);
+}
+
 TEST_CASE("modules: a frozen encoder keeps its parameters, and activations of one layer") {
   Settings frozen = own;
   frozen.emplace_back("/modules/vision/frozen=true");
