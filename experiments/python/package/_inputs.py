@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Union
 
 from . import _core
@@ -17,9 +17,9 @@ Settings = Mapping[str, Any]
 Source = tuple[str, "str | None", "list[str]"]
 
 
-_shipped = os.path.join(sys.prefix, "share", "penstock")
-if os.path.isdir(_shipped):  # of a wheel; else they lie beside the program
-    os.environ.setdefault("PENSTOCK_DATA", _shipped)
+for _prefix in Path(__file__).absolute().parents:  # one of them has share/penstock, if installed
+    if (_prefix / "share" / "penstock").is_dir():
+        os.environ.setdefault("PENSTOCK_DATA", str(_prefix / "share" / "penstock"))
 
 
 def set_max_memory(bytes: float | None = None) -> Bytes:

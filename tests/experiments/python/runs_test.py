@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 import unittest
 import unittest.mock
 
@@ -35,6 +37,19 @@ class Numbers(unittest.TestCase):
             swept = ps.sweep("first_run.json", {"/schedule/microbatches": [8]})
             self.assertEqual(swept["makespan_us"].tolist(), [run.step_time.us])
             self.assertTrue(ps.layout("llama-3.1-8b.json", hardware="dgx-h100", devices=4, budget_s=1))
+
+    def test_an_installed_package_finds_them_too(self):
+        root = scratch(self)
+        packages = os.path.join(root, "lib", "python3", "dist-packages")
+        os.makedirs(packages)
+        os.makedirs(os.path.join(root, "share"))
+        os.symlink(os.path.dirname(os.path.abspath(ps.__file__)), os.path.join(packages, "penstock"))
+        os.symlink(os.path.abspath("experiments"), os.path.join(root, "share", "penstock"))
+        elsewhere = {name: value for name, value in os.environ.items() if name != "PENSTOCK_DATA"}
+        printed = subprocess.run(
+            [sys.executable, "-c", "import penstock as ps; print(ps.run('first_run.json').step_time)"],
+            cwd=root, env=elsewhere | {"PYTHONPATH": packages}, capture_output=True, text=True)  # fmt: skip
+        self.assertEqual(printed.stdout, f"{ps.run(FIRST).step_time}\n", printed.stderr)
 
     def test_work_that_needs_more_memory_than_the_limit_is_refused(self):
         self.addCleanup(ps.set_max_memory)
