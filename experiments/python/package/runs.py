@@ -271,7 +271,5 @@ def _with_schedule(source: Source, changes: dict[str, Any], *, keeps_size: bool)
 def _with_order(source: Source, order: Order, folder: Path) -> Source:
     file = folder / "order.csv"
     file.write_text(order.to_csv())
-    changes: dict[str, Any] = {"file": os.fspath(file)}
-    if len(order.chains) > 1:
-        changes["chains"] = order.chains
+    changes = {"file": os.fspath(file), "chains": order.chains}
     return _with_schedule(source, changes, keeps_size=False)

@@ -118,6 +118,13 @@ class OfOnesOwn(unittest.TestCase):
         self.assertEqual(ps.run(stages(1, 2), schedule=order).step_time.us, 6)
         self.assertEqual(ps.Order.from_csv(order.to_csv()), order)
 
+    def test_an_order_runs_in_its_own_chain(self):
+        straight = "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"
+        turned = "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"
+        for csv, chain, finished in ((straight, [0, 1], True), (straight, [1, 0], False), (turned, [1, 0], True)):
+            order = ps.Order.from_csv(csv, chains=[chain])
+            self.assertEqual(ps.run(stages(2, 2), schedule=order).finished, finished, (csv, chain))
+
     def test_both_copies_of_a_model_run(self):
         order = ps.schedule("dualpipe", ranks=4, microbatches=8)
         of_order = ps.run(stages(4, 8), schedule=order)
