@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/framework.hpp"
@@ -63,20 +64,20 @@ FoundLayouts found(const PlanRequest& request, const Stop& stop) {
   return {plan_layouts(task, catalogue, options), request.best};
 }
 
-void check_range(const char* what, double value, double least, double most) {
-  if (value >= least && value <= most) return;
-  throw UsageError(fmt::format("{} is {}: it must be from {} to {}", what, value, least, most));
-}
-
 void check_request(const PlanRequest& request) {
   const std::vector<std::string> known = framework_names();
   if (std::ranges::find(known, request.framework) == known.end()) {
     throw UsageError(
         fmt::format("framework \"{}\": known: {}", request.framework, fmt::join(known, ", ")));
   }
-  check_range("devices", request.training.devices, 1, most_planned_devices);
-  check_range("headroom", request.headroom, 0, 0.9);
-  check_range("budget", request.seconds, 0.1, 1e6);
+  const TrainingRequest& training = request.training;
+  check_within("devices", training.devices, 1U, most_planned_devices);
+  check_if_given("sequence", training.sequence, most_planned_examples);
+  check_if_given("microbatch", training.microbatch, most_planned_examples);
+  check_if_given("global_batch", training.global_batch, most_planned_examples);
+  check_if_given("best", request.best, most_listed);
+  check_within("headroom", request.headroom, 0.0, 0.9);
+  check_within("budget_s", request.seconds, 0.1, 1e6);
 }
 
 FoundLayouts find_layouts(
@@ -102,6 +103,7 @@ FoundLayouts find_layouts(
       .seconds = budget_s,
       .jobs = jobs.value_or(SIZE_MAX)};
   check_request(request);
+  check_if_given("jobs", jobs, most_jobs);
   return in_background(
       [request = std::move(request)](const Stop& stop) { return found(request, stop); });
 }

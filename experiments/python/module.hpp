@@ -1,7 +1,9 @@
 #pragma once
 
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +34,19 @@ struct ScenarioSource {
 inline Scenario read(const ScenarioSource& given) {
   return given.text ? parse_scenario(*given.text, given.source, given.settings)
                     : read_scenario(given.source, given.settings);
+}
+
+/// Throws UsageError for an argument outside of what the command takes.
+template <class Number>
+void check_within(const char* what, Number value, Number least, Number most) {
+  if (value >= least && value <= most) return;
+  throw UsageError(fmt::format("{} is {}: it must be from {} to {}", what, value, least, most));
+}
+
+/// The same for a whole number that may be missing.
+inline void check_if_given(const char* what, std::optional<std::uint64_t> value,
+                           std::uint64_t most) {
+  if (value) check_within<std::uint64_t>(what, *value, 1, most);
 }
 
 /// Runs a step and puts the scenario's file in front of its errors.

@@ -31,17 +31,12 @@ SharedOrder shared(CheckedOrder order) {
   return std::make_shared<const TorchOrderOf>(TorchOrderOf{std::move(order), std::move(carried)});
 }
 
-void check_within(const char* what, std::uint32_t value, std::uint32_t most) {
-  if (value >= 1 && value <= most) return;
-  throw UsageError(fmt::format("{} is {}: it must be from 1 to {}", what, value, most));
-}
-
 SharedOrder order_by_name(const std::string& name, std::uint32_t ranks, std::uint32_t microbatches,
                           std::optional<std::uint32_t> chunks,
                           const std::vector<std::string>& options) {
-  check_within("ranks", ranks, Limits::ranks);
-  check_within("microbatches", microbatches, Limits::microbatches);
-  if (chunks) check_within("chunks", *chunks, Limits::stages / ranks);
+  check_within("ranks", ranks, 1U, Limits::ranks);
+  check_within("microbatches", microbatches, 1U, Limits::microbatches);
+  check_if_given("chunks", chunks, Limits::stages / ranks);
   return shared(order_named({.name = name,
                              .ranks = ranks,
                              .chunks = chunks,

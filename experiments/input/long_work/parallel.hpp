@@ -6,6 +6,9 @@
 
 namespace penstock {
 
+/// Limit on the threads that a user may ask for.
+constexpr std::uint32_t most_jobs = 1024;
+
 /// Calls `work` once for every number below `count`, on all cores, or on `most` of them. A call
 /// must not touch data that others write. If several calls throw, the exception of the lowest
 /// number is rethrown. `on_done`, if any, runs on the calling thread with the number of finished

@@ -65,6 +65,9 @@ struct PlanProgress {
   double bound_us = 0;            // of the layouts to come
 };
 
+/// Limit on the families of layouts that are listed.
+constexpr std::uint32_t most_listed = 10'000;
+
 struct PlannerOptions {
   SpaceOptions space;
   std::size_t best = 10;        // families to find

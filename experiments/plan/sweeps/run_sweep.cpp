@@ -53,10 +53,9 @@ SweepCount run_sweep(const SweepSpace& space, const Catalogue& catalogue, const 
                      .asked_to_stop = run.asked_to_stop,
                      .on_progress = run.on_progress},
                     take);
-  constexpr std::uint64_t most_threads = 1024;
   SimulationMemory room(budget().memory_bytes);
-  const auto threads =
-      static_cast<std::size_t>(std::min({std::uint64_t{run.jobs}, total - run.done, most_threads}));
+  const auto threads = static_cast<std::size_t>(
+      std::min({std::uint64_t{run.jobs}, total - run.done, std::uint64_t{most_jobs}}));
   in_parallel(
       threads,
       [&](std::size_t) {

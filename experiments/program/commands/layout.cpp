@@ -9,6 +9,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
+#include "experiments/input/long_work/parallel.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/changes/change_plan.hpp"
@@ -122,11 +123,11 @@ TrainingRequest request_of(const Options& options) {
 }
 
 std::size_t best_of(const Options& options) {
-  return options.best ? within("--best", options.best, 10'000) : 10;
+  return options.best ? within("--best", options.best, most_listed) : 10;
 }
 
 std::size_t jobs_of(const Options& options) {
-  return options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX;
+  return options.jobs ? within("--jobs", options.jobs, most_jobs) : SIZE_MAX;
 }
 
 /// "best 13.95 s, at least 13.70 s".

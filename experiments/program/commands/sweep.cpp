@@ -3,6 +3,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
+#include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/result_log.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
@@ -55,9 +56,8 @@ SweepArguments arguments_of(const Options& options) {
                            .results = options.results,
                            .sample = {}};
   if (options.sample) {
-    constexpr std::uint32_t most = 50'000'000;
     arguments.sample = Sample{.method = sample_method_of(options.method),
-                              .count = within("--sample", options.sample, most),
+                              .count = within("--sample", options.sample, most_sampled),
                               .seed = options.seed.value_or(1)};
   }
   return arguments;
@@ -95,7 +95,7 @@ SweepCount run_with(const SweepSpace& space, const Options& options, const Shard
   const OnProgress on_terminal = bar.callback();
   SweepRun run{.shard = shard,
                .done = done,
-               .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
+               .jobs = options.jobs ? within("--jobs", options.jobs, most_jobs) : SIZE_MAX,
                .asked_to_stop = [&] { return interrupt.asked(); },
                .on_progress = on_terminal ? on_terminal : progress_log()};
   return options.dealt ? deal_sweep(space, run, take)

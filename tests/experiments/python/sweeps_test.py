@@ -66,6 +66,11 @@ class Rows(unittest.TestCase):
         with self.assertRaisesRegex(ps.UsageError, "has 1 values"):
             ps.sweep(FIRST, {("/schedule/name", "/schedule/microbatches"): [("gpipe",)]})
 
+    def test_numbers_that_the_program_refuses(self):
+        for arguments in ({"sample": 0}, {"sample": 50_000_001}, {"jobs": 0}, {"jobs": 1025}):
+            with self.subTest(arguments), self.assertRaisesRegex(ps.UsageError, "it must be from 1 to"):
+                ps.sweep(FIRST, AXES, **arguments)
+
     def test_a_mapping_and_a_sweep_file_are_bases(self):
         sweep = ps.sweep(stages(4, 8), {"/schedule/microbatches": [4, 8]})
         self.assertEqual(sweep["makespan_us"].tolist(), [21, 33])

@@ -50,6 +50,9 @@ struct TrainingTask {
 /// Limit on the devices of a request.
 constexpr std::uint32_t most_planned_devices = 16'384;
 
+/// Limit on its tokens of an example, and on its examples of a microbatch and of an iteration.
+constexpr std::uint32_t most_planned_examples = 1'000'000'000;
+
 /// The user's request.
 struct TrainingRequest {
   std::string model;     // a file of any format that a scenario reads

@@ -48,7 +48,7 @@ const Fields& sample_fields() {
   static const Fields fields{
       "points drawn from the axes, instead of all combinations",
       {field<&Sample::method>("method", words({"random", "sobol"}), "default: sobol"),
-       field<&Sample::count>("count", whole(1, 50'000'000), "points to draw"),
+       field<&Sample::count>("count", whole(1, most_sampled), "points to draw"),
        field<&Sample::seed>("seed", whole(0, 9'007'199'254'740'991),
                             "of random points, default 1")},
       {"count"}};
@@ -214,8 +214,7 @@ std::string_view sweep_schema() {
 }
 
 SweepRequest read_sweep_base(const SweepArguments& arguments) {
-  const std::string content =
-      arguments.text ? *arguments.text : read_configuration(arguments.file);
+  const std::string content = arguments.text ? *arguments.text : read_configuration(arguments.file);
   SweepRequest request;
   try {
     const json document = parse_json(content);

@@ -13,6 +13,9 @@ namespace penstock {
 
 enum class SampleMethod : std::uint8_t { random, sobol };
 
+/// Limit on the points of a sample.
+constexpr std::uint32_t most_sampled = 50'000'000;
+
 /// Configurations drawn from the axes instead of all of them.
 struct Sample {
   SampleMethod method = SampleMethod::sobol;

@@ -108,12 +108,13 @@ WholeTraining training_of(const CostFlags& flags) {
 }
 
 TrainingRequest request_of(const TrainingFlags& flags) {
-  return {.model = flags.model,
-          .hardware = flags.hardware,
-          .devices = within("--devices", flags.devices, most_planned_devices),
-          .sequence = within_if_given("--sequence", flags.sequence),
-          .microbatch = within_if_given("--microbatch", flags.microbatch),
-          .global_batch = within_if_given("--global-batch", flags.global_batch)};
+  return {
+      .model = flags.model,
+      .hardware = flags.hardware,
+      .devices = within("--devices", flags.devices, most_planned_devices),
+      .sequence = within_if_given("--sequence", flags.sequence, most_planned_examples),
+      .microbatch = within_if_given("--microbatch", flags.microbatch, most_planned_examples),
+      .global_batch = within_if_given("--global-batch", flags.global_batch, most_planned_examples)};
 }
 
 }  // namespace penstock
