@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "experiments/input/scenario/document.hpp"
 #include "experiments/python/background.hpp"
 #include "experiments/python/column.hpp"
 #include "experiments/python/module.hpp"
@@ -200,12 +201,14 @@ void bind_runs(nb::module_& module) {
       nb::sig("def sizes(source: str, text: str | None, settings: collections.abc.Sequence[str], "
               "chunks: int | None) -> tuple[int, int, int]"));
   module.def(
-      "document",
+      "with_order",
       [](const std::string& source, const std::optional<std::string>& text,
-         const std::vector<std::string>& settings) {
-        return read(ScenarioSource{source, text, settings}).document->dump();
+         const std::vector<std::string>& settings, const std::string& order) {
+        nlohmann::json document = *read(ScenarioSource{source, text, settings}).document;
+        set_order(document, nlohmann::json::parse(order));
+        return document.dump();
       },
-      nb::arg("source"), nb::arg("text"), nb::arg("settings"));
+      nb::arg("source"), nb::arg("text"), nb::arg("settings"), nb::arg("order"));
 }
 
 }  // namespace penstock::python

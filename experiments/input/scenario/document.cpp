@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/scenario/scenario.hpp"
@@ -44,11 +45,16 @@ std::vector<const json*> schemas_below(const std::vector<const json*>& schemas,
   return found;
 }
 
+bool same_folder(const std::string& one, const std::string& other) {
+  std::error_code none;
+  return fs::equivalent(fs::path(one) / ".", fs::path(other) / ".", none);
+}
+
 /// The paths that a scenario names, for a scenario in another folder.
 template <class Json>
 void move_paths(Json& document, const std::string& from, const std::string& to) {
-  for (const char* pointer : {"/model/file", "/hardware/file", "/partition/file", "/schedule/file",
-                              "/hardware/profile", "/batch/lengths/file", "/batch/router/file"}) {
+  if (same_folder(from, to)) return;
+  for (const char* pointer : file_pointers) {
     const typename Json::json_pointer place(pointer);
     if (!document.contains(place)) continue;
     auto& value = document[place];
@@ -93,11 +99,30 @@ std::string path_seen_from(const std::string& folder, const std::string& path) {
 
 std::string document_text(const Scenario& scenario) { return printed(*scenario.document); }
 
+void set_order(json& document, const json& order) {
+  json& section = document.emplace("schedule", json::object()).first.value();
+  for (const std::string& option : other_keys(schedule_fields(), section)) section.erase(option);
+  for (const char* key : {"name", "policy", "file", "chains"}) section.erase(key);
+  if (order.contains("file")) {  // which has its number of microbatches, and ranks for its stages
+    section.erase("microbatches");
+    if (document.contains("partition")) document["partition"].erase("ranks");
+  }
+  section.update(order);
+}
+
 json moved_document(const Scenario& scenario, const std::string& folder) {
   json document = *scenario.document;
   document.erase("expect");
   move_paths(document, scenario.folder, folder);
   return document;
+}
+
+std::string moved_text(const Scenario& scenario, const std::string& folder,
+                       const std::string& order_file,
+                       const std::vector<std::vector<Stage>>& chains) {
+  json document = moved_document(scenario, folder);
+  if (!order_file.empty()) set_order(document, {{"file", order_file}, {"chains", chains}});
+  return printed(document);
 }
 
 std::string moved_text(const std::string& text, const std::string& folder) {

@@ -164,12 +164,8 @@ std::string scenario_with_order(const Scenario& scenario, const HuntResult& resu
                                 const std::string& order_file, const std::string& folder) {
   namespace fs = std::filesystem;
   nlohmann::json document = moved_document(scenario, folder);
-  nlohmann::json schedule{
-      {"file", fs::proximate(order_file, folder.empty() ? "." : folder).generic_string()}};
-  if (scenario.schedule.samples_per_microbatch) {
-    schedule["samples_per_microbatch"] = *scenario.schedule.samples_per_microbatch;
-  }
-  document["schedule"] = std::move(schedule);
+  set_order(document,
+            {{"file", fs::proximate(order_file, folder.empty() ? "." : folder).generic_string()}});
   document["description"] = fmt::format("{} in a better order, written by penstock search",
                                         fs::path(scenario.source).filename().string());
   if (const auto& lists = result.run.layout.recompute.microbatches; !lists.empty()) {
@@ -177,7 +173,6 @@ std::string scenario_with_order(const Scenario& scenario, const HuntResult& resu
   }
   document["parallel"]["pipeline"] = result.order.ranks();
   document["parallel"]["chunks"] = result.run.layout.placement.stage_count() / result.order.ranks();
-  if (document.contains("partition")) document["partition"].erase("ranks");
   return document.dump(2) + "\n";
 }
 

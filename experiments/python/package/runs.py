@@ -235,8 +235,9 @@ def run(
     >>> ps.run("experiments/scenarios/first_run.json", schedule="zb-h1")
     <penstock.Run: zb-h1, 4 ranks, 8 microbatches, 31.05 ms>
 
-    `schedule` replaces that of the scenario: by a name, an `Order`, or a rule of
-    your own. With `repeat`, so many draws of chance are simulated, and
+    `schedule` replaces the order of the scenario: by a name, an `Order`, or a rule
+    of your own. How an order runs, such as its overlap and communication, is as the
+    scenario states it. With `repeat`, so many draws of chance are simulated, and
     `to_dict()["repeat"]` has the distribution of step times. With `tokens` of a
     whole training, `to_dict()["training"]` has its days and cost.
 
@@ -248,7 +249,7 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
         name = None
         if isinstance(schedule, str):
-            source = _with_schedule(source, {"name": schedule}, keeps_size=True)
+            source = _with_schedule(source, {"name": schedule})
         elif schedule is not None:
             order = schedule if isinstance(schedule, Order) else schedule.order_for(source)
             source, name = _with_order(source, order, Path(folder)), order.name
@@ -257,19 +258,12 @@ def run(
         )
 
 
-def _with_schedule(source: Source, changes: dict[str, Any], *, keeps_size: bool) -> Source:
-    """The scenario with another schedule; what belongs to the one before goes with it."""
-    document = json.loads(_core.document(*source))
-    kept = {"overlap", "samples_per_microbatch"}
-    if keeps_size:
-        kept |= {"microbatches", "global_batch"}
-    before = document.get("schedule", {})
-    document["schedule"] = {key: before[key] for key in kept & before.keys()} | changes
-    return source[0], json.dumps(document), []
+def _with_schedule(source: Source, order: dict[str, Any]) -> Source:
+    """The scenario with another order, which runs as the one before."""
+    return source[0], _core.with_order(*source, json.dumps(order)), []
 
 
 def _with_order(source: Source, order: Order, folder: Path) -> Source:
     file = folder / "order.csv"
     file.write_text(order.to_csv())
-    changes = {"file": os.fspath(file), "chains": order.chains}
-    return _with_schedule(source, changes, keeps_size=False)
+    return _with_schedule(source, {"file": os.fspath(file), "chains": order.chains})

@@ -8,7 +8,7 @@ import unittest
 import unittest.mock
 
 import penstock as ps
-from support import FIRST, LLAMA, program, program_json, scratch, stages
+from support import APART, FIRST, LLAMA, program, program_json, scratch, stages
 
 
 class Numbers(unittest.TestCase):
@@ -95,6 +95,16 @@ class Numbers(unittest.TestCase):
     def test_a_schedule_by_name_leaves_the_options_of_the_other_behind(self):
         base = stages(4, 8, schedule={"name": "gpipe", "microbatches": 8, "backward_order": "descending"})
         self.assertEqual(ps.run(base, schedule="1f1b").to_dict(), ps.run(stages(4, 8)).to_dict())
+
+    def test_another_order_runs_as_the_scenario_states(self):
+        apart = ps.run(APART)
+        name, sizes = apart.to_dict()["schedule"], apart.to_dict()["layout"]
+        order = ps.schedule(name, ranks=sizes["pipeline"], microbatches=sizes["microbatches"])
+        self.assertEqual(ps.run(APART, schedule=name).step_time, apart.step_time)
+        self.assertEqual(ps.run(APART, schedule=order).step_time, apart.step_time)
+        placed = {"/partition/ranks": [[3], [2], [1], [0]]}
+        self.assertEqual(ps.run(FIRST, set=placed, schedule=ps.schedule("1f1b", ranks=4, microbatches=8)).step_time,
+                         ps.run(FIRST).step_time)  # fmt: skip
 
     def test_both_engines_agree(self):
         runs = [ps.run(FIRST, engine=engine).to_dict() for engine in ("auto", "relax", "events")]

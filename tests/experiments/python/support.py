@@ -8,6 +8,7 @@ import unittest
 
 PROGRAM = os.environ["PENSTOCK_PROGRAM"]
 FIRST = "experiments/scenarios/first_run.json"
+APART = "experiments/scenarios/qwen3_next_80b_exchanges_apart.json"
 LLAMA = "experiments/scenarios/llama_8b_on_a_dgx_h100.json"
 
 

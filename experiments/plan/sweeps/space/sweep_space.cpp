@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/random/sobol.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 
@@ -23,10 +23,6 @@ namespace {
 constexpr std::uint64_t most_configurations = 1'000'000'000;
 constexpr std::uint64_t most_candidates = 50'000'000;  // with conditions
 constexpr std::uint64_t most_coordinates = 50'000'000;
-
-/// Keys of a scenario that name files.
-constexpr std::array file_pointers{"/model/file",    "/model/command", "/partition/file",
-                                   "/schedule/file", "/hardware/file", "/hardware/profile"};
 
 void check_pointers_differ(const SweepRequest& request) {
   std::set<std::string> pointers;

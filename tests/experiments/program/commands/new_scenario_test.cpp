@@ -138,6 +138,9 @@ TEST_CASE("a path is kept where it is absolute, and follows links of folders") {
   CHECK(seen == "../../models/llama.json");
   const std::string lengths = R"({"batch": {"lengths": {"file": "lengths.txt"}}})";
   CHECK(moved_text(lengths, "layouts").find("../lengths.txt") != std::string::npos);
+  const std::string command = R"({"model": {"command": "train.sh"}})";
+  CHECK(moved_text(command, "layouts").find("../train.sh") != std::string::npos);
+  CHECK(moved_text(command, ".").find("\"train.sh\"") != std::string::npos);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/sweeps/space/condition.hpp"
 #include "experiments/plan/sweeps/space/read_sweep.hpp"
 #include "sim/base/error.hpp"
@@ -157,12 +158,16 @@ TEST_CASE("sweep space: its hash changes with a value, a condition and a named f
   CHECK(hash != SweepSpace(request_with({"/a=1,3"})).hash());
   CHECK(SweepSpace(with_condition("/m > 1")).hash() != SweepSpace(with_condition("/m > 2")).hash());
   request.source = scratch.file("s.json", "{}");
-  request.base =
-      std::make_shared<nlohmann::json>(nlohmann::json{{"model", {{"file", "config.json"}}}});
-  scratch.file("config.json", "1");
-  const std::string of_one = SweepSpace(request).hash();
-  scratch.file("config.json", "2");
-  CHECK(of_one != SweepSpace(request).hash());
+  for (const char* pointer : file_pointers) {
+    CAPTURE(pointer);
+    nlohmann::json base;
+    base[nlohmann::json::json_pointer(pointer)] = "named.txt";
+    request.base = std::make_shared<nlohmann::json>(base);
+    scratch.file("named.txt", "1");
+    const std::string of_one = SweepSpace(request).hash();
+    scratch.file("named.txt", "2");
+    CHECK(of_one != SweepSpace(request).hash());
+  }
 }
 
 TEST_CASE("sweep file: axes, conditions, a sample and settings, and the command line behind them") {
