@@ -66,16 +66,6 @@ std::string comms_of(const SharedOrder& order, bool fsdp, const std::string& tor
                            {version_of(torch), fsdp});
 }
 
-std::vector<std::vector<std::string>> rows_of(const SharedOrder& order) {
-  std::vector<std::vector<std::string>> rows;
-  const Schedule& schedule = order->order.schedule;
-  for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
-    auto& row = rows.emplace_back();
-    for (const Action& action : schedule.on(Rank{rank})) row.push_back(text(action));
-  }
-  return rows;
-}
-
 Chains chains_of(const SharedOrder& order) {
   Chains chains;
   for (const auto& chain : order->order.placement.chains()) {
@@ -105,19 +95,25 @@ void bind_orders(nb::module_& module) {
                    [](const TorchOrderOf& order) { return order.order.placement.stage_count(); })
       .def_prop_ro("microbatches",
                    [](const TorchOrderOf& order) { return order.order.microbatches; })
-      .def_prop_ro("left_out", [](const TorchOrderOf& order) { return order.carried.left_out; })
-      .def("rows", rows_of)
+      .def("text",
+           [](const TorchOrderOf& order) {
+             return torch_text(order.order.schedule, order.order.communication);
+           })
+      .def_prop_ro("has_communication",
+                   [](const TorchOrderOf& order) { return order.order.communication.written(); })
       .def("chains", chains_of)
       .def("stages_of", stages_of, nb::arg("rank"))
       .def("csv",
-           [](const TorchOrderOf& order) { return write_torch_csv(order.order.schedule).text; })
+           [](const TorchOrderOf& order) {
+             return torch_text(order.carried.schedule, order.order.communication);
+           })
       .def("comms", comms_of, nb::arg("fsdp"), nb::arg("torch"))
       .def("why_not_loadable",
            [](const TorchOrderOf& order) {
              return why_not_loadable(order.carried.schedule, order.order.placement);
            })
-      .def("why_trained_otherwise", [](const TorchOrderOf& order) {
-        return why_trained_otherwise(order.order.slices, order.order.weights);
+      .def("lost", [](const TorchOrderOf& order) {
+        return lost_text(order.carried.left_out, order.order.slices, order.order.weights);
       });
   module.def("schedule", order_by_name, nb::arg("name"), nb::arg("ranks"), nb::arg("microbatches"),
              nb::arg("chunks"), nb::arg("options"), nb::call_guard<nb::gil_scoped_release>());

@@ -215,6 +215,30 @@ std::vector<std::vector<Stage>> inferred_chains(const Schedule& schedule,
   return Placement::bidirectional(schedule.ranks()).chains();
 }
 
+/// The row of a rank, with its communication.
+std::string row_text(const std::vector<Action>& actions, std::span<const CommCell> comms) {
+  std::string row;
+  bool inside = false;
+  const auto add = [&](const std::string& cell) { row += (row.empty() ? "" : ",") + cell; };
+  const auto add_comms = [&](std::size_t place) {
+    for (; !comms.empty() && comms.front().before <= place; comms = comms.subspan(1)) {
+      add(text(comms.front()));
+    }
+  };
+  for (std::size_t place = 0; place < actions.size(); ++place) {
+    const Action& action = actions[place];
+    if (inside) {
+      row += fmt::format(";{}){}", text(action), overlap_suffix);
+    } else {
+      add_comms(place);
+      add((action.with_next ? "(" : "") + text(action));
+    }
+    inside = action.with_next;
+  }
+  add_comms(actions.size());
+  return row;
+}
+
 }  // namespace
 
 bool OrderFile::compute_only() const {
@@ -296,44 +320,19 @@ TorchOrder torch_order(const Schedule& schedule) {
   return order;
 }
 
-std::string left_out_text(const TorchCsv& csv) {
-  if (csv.left_out.empty()) return "";
-  return fmt::format("left out {}, since the notation cannot carry them: {} …",
-                     counted(csv.left_out.size(), "action"), csv.left_out.front());
+std::string torch_text(const Schedule& schedule, const Communication& communication) {
+  std::string text;
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
+    std::span<const CommCell> comms;
+    if (communication.written()) comms = communication.rows[index(rank)];
+    text += row_text(schedule.on(rank), comms) + '\n';
+  }
+  return text;
 }
 
 TorchCsv write_torch_csv(const Schedule& schedule, const Communication& communication) {
-  const TorchOrder order = torch_order(schedule);
-  TorchCsv csv{"", order.left_out};
-  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
-    bool first = true;
-    bool inside = false;
-    std::span<const CommCell> comms;
-    if (communication.written()) comms = communication.rows[index(rank)];
-    const auto add_comms = [&](std::size_t action) {
-      for (; !comms.empty() && comms.front().before <= action; comms = comms.subspan(1)) {
-        csv.text += (std::exchange(first, false) ? "" : ",") + text(comms.front());
-      }
-    };
-    std::size_t place = 0;
-    for (const Action& action : order.schedule.on(rank)) {
-      if (!inside) add_comms(place);
-      ++place;
-      if (inside) {
-        csv.text += ';';
-      } else if (!first) {
-        csv.text += ',';
-      }
-      if (action.with_next) csv.text += '(';
-      csv.text += text(action);
-      if (inside) csv.text += fmt::format("){}", overlap_suffix);
-      inside = action.with_next;
-      first = false;
-    }
-    add_comms(place);
-    csv.text += '\n';
-  }
-  return csv;
+  TorchOrder order = torch_order(schedule);
+  return {torch_text(order.schedule, communication), std::move(order.left_out)};
 }
 
 namespace torch_csv_file {

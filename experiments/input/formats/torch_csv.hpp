@@ -61,6 +61,10 @@ struct TorchOrder {
 };
 TorchOrder torch_order(const Schedule& schedule);
 
+/// An order in PyTorch's notation, with communication where it is written. Actions that the
+/// notation does not have are in it by our names.
+std::string torch_text(const Schedule& schedule, const Communication& communication = {});
+
 /// An order in PyTorch's notation, and the actions left out because the notation cannot express
 /// them.
 struct TorchCsv {
@@ -69,7 +73,5 @@ struct TorchCsv {
 };
 /// With communication where it is written.
 TorchCsv write_torch_csv(const Schedule& schedule, const Communication& communication = {});
-/// What to say of those; empty if there are none.
-std::string left_out_text(const TorchCsv& csv);
 
 }  // namespace penstock

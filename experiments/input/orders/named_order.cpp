@@ -70,6 +70,7 @@ CheckedOrder order_of_csv(const std::string& name, const std::string& text,
     CheckedOrder order{.name = name, .placement = placement_of(file, chains)};
     require_sound(file, order.placement);
     order.microbatches = MicrobatchColumns(file.schedule).count();
+    if (!file.compute_only()) order.communication.rows = std::move(file.comms);
     order.schedule = std::move(file.schedule);
     return order;
   } catch (const InputError& error) {

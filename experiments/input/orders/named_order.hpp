@@ -10,6 +10,7 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/memory_need.hpp"
 #include "schedules/registry.hpp"
+#include "sim/order/communication.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
@@ -20,6 +21,7 @@ struct CheckedOrder {
   std::string name;  // of its rule, or as its file is called
   Placement placement;
   Schedule schedule;
+  Communication communication;  // of a file that has cells of it
   std::uint32_t microbatches = 0;
   std::uint32_t slices = 1;  // cells per microbatch and stage, by the rule
   WeightUse weights = WeightUse::flushed;

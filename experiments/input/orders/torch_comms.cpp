@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "sim/base/error.hpp"
 
@@ -377,6 +378,18 @@ std::string why_trained_otherwise(std::uint32_t slices, WeightUse weights) {
     return "weights would change once, at the end of the iteration, and not within it";
   }
   return "";
+}
+
+std::string lost_text(const std::vector<std::string>& left_out, std::uint32_t slices,
+                      WeightUse weights) {
+  std::string text;
+  if (!left_out.empty()) {
+    text = fmt::format("left out {}, since the notation cannot carry them: {} …",
+                       counted(left_out.size(), "action"), left_out.front());
+  }
+  const std::string otherwise = why_trained_otherwise(slices, weights);
+  if (otherwise.empty()) return text;
+  return text + (text.empty() ? "" : "; ") + "without its rule, " + otherwise;
 }
 
 }  // namespace penstock

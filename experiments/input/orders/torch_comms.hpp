@@ -38,6 +38,11 @@ std::string why_not_loadable(const Schedule& schedule, const Placement& placemen
 /// microbatches, or weights that change within an iteration. "" if it trains so.
 std::string why_trained_otherwise(std::uint32_t slices, WeightUse weights);
 
+/// What an order loses that is written without its rule: actions that the notation does not have,
+/// and why it is trained otherwise. "" if nothing.
+std::string lost_text(const std::vector<std::string>& left_out, std::uint32_t slices,
+                      WeightUse weights);
+
 /// How an order is lowered.
 struct Lowering {
   TorchVersion version = newest_torch;

@@ -7,6 +7,7 @@
 #include "experiments/input/formats/timeline_json.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/memory_need.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/recordings.hpp"
@@ -25,7 +26,10 @@ void write_order(const RecordedRun& run, const TextSink& sink) {
   const TorchCsv csv = run.layout
                            ? write_torch_csv(run.layout->schedule, cells_to_write(*run.layout))
                            : write_torch_csv(order_of(run.plan));
-  if (const std::string text = left_out_text(csv); !text.empty()) say(text);
+  const std::string lost =
+      run.layout ? lost_text(csv.left_out, run.layout->slices, run.layout->schedule.weights().use)
+                 : lost_text(csv.left_out, 1, WeightUse::flushed);
+  if (!lost.empty()) say(lost);
   sink(csv.text);
 }
 

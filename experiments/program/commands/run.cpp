@@ -7,6 +7,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/program/pages/run_page.hpp"
@@ -80,7 +81,8 @@ std::vector<std::string> outputs_of(const Options& options) {
 
 void write_order(const std::string& path, const Layout& layout, OutputSet& outputs) {
   const TorchCsv csv = write_torch_csv(layout.schedule, cells_to_write(layout));
-  if (const std::string text = left_out_text(csv); !text.empty()) say(text);
+  const std::string lost = lost_text(csv.left_out, layout.slices, layout.schedule.weights().use);
+  if (!lost.empty()) say(lost);
   outputs.write(path, csv.text);
 }
 

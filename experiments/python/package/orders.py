@@ -81,8 +81,9 @@ class Order:
 
     @property
     def rows(self) -> list[list[str]]:
-        """Actions of each rank, such as "2F5": stage, pass, microbatch."""
-        return self._core.rows()
+        """Cells of each rank, such as "2F5": stage, pass, microbatch; or "(2F5;1B0)OVERLAP_F_B"."""
+        rows = self._core.text().split("\n")[:-1]
+        return [row.split(",") if row else [] for row in rows]
 
     def stages_of(self, rank: int) -> list[int]:
         """The stages that a rank holds."""
@@ -92,8 +93,10 @@ class Order:
         """The order in PyTorch's notation.
 
         With `comms` as the release `torch` lowers it, with sends, receives and
-        reductions; with `fsdp` it also gathers and frees weights.
+        reductions; with `fsdp` it also gathers and frees weights. Warns of an order
+        that runs in another way without its rule.
         """
+        self._warn_of_losses()
         return self._core.comms(fsdp, torch) if comms or fsdp else self._core.csv()
 
     def to_torch(
@@ -108,23 +111,22 @@ class Order:
         from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 
         self._check_torch(stages)
+        self._warn_of_losses()
         runtime = _PipelineScheduleRuntime(
             list(stages), self.microbatches, loss_fn=loss_fn, **options
         )
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "order.csv")
             with open(path, "w", encoding="utf-8", newline="") as file:
-                file.write(self.to_csv())
-            runtime._load_csv(path)
+                file.write(self._core.csv())
+            with_comms = self._core.has_communication
+            runtime._load_csv(path, **({"format": "compute_comms"} if with_comms else {}))
         return runtime
 
     def _check_torch(self, stages: Sequence[Any]) -> None:
         why = self._core.why_not_loadable()
         if why:
             raise UsageError(f"{self.name}: PyTorch cannot load this order: {why}")
-        why = self._core.why_trained_otherwise()
-        if why:
-            warnings.warn(f"{self.name}: PyTorch trains this order otherwise: {why}", stacklevel=3)
         given = sorted(stage.stage_index for stage in stages)
         if given not in (self.stages_of(rank) for rank in range(self.ranks)):
             raise UsageError(
@@ -132,14 +134,20 @@ class Order:
                 f"rank 0 holds {self.stages_of(0)}, see Order.stages_of"
             )
 
+    def _warn_of_losses(self) -> None:
+        """For the caller of the function that calls this."""
+        lost = self._core.lost()
+        if lost:
+            warnings.warn(f"{self.name}: {lost}", stacklevel=3)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Order) and (self.rows, self.chains) == (other.rows, other.chains)
 
     def __hash__(self) -> int:
-        return hash(self.to_csv())
+        return hash(self._core.csv())
 
     def __str__(self) -> str:
-        return self.to_csv().rstrip("\n")
+        return self._core.csv().rstrip("\n")
 
     def __repr__(self) -> str:
         return (

@@ -252,6 +252,7 @@ def run(
             source = _with_schedule(source, {"name": schedule})
         elif schedule is not None:
             order = schedule if isinstance(schedule, Order) else schedule.order_for(source)
+            order._warn_of_losses()
             source, name = _with_order(source, order, Path(folder)), order.name
         return Run(
             _core.run(*source, name, engine, repeat, tokens, price_per_device_hour, allow_stale)
@@ -265,5 +266,5 @@ def _with_schedule(source: Source, order: dict[str, Any]) -> Source:
 
 def _with_order(source: Source, order: Order, folder: Path) -> Source:
     file = folder / "order.csv"
-    file.write_text(order.to_csv())
+    file.write_text(order._core.csv())
     return _with_schedule(source, {"file": os.fspath(file), "chains": order.chains})

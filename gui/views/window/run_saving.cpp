@@ -10,6 +10,7 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/run/layout/exchanges.hpp"
 #include "gui/models/change/moves.hpp"
@@ -139,9 +140,7 @@ void RunFiles::save_order(const std::string& path) {
   write_later(path, [run, path] {
     const TorchCsv order = write_torch_csv(run->layout->schedule, cells_to_write(*run->layout));
     write_file(path, order.text, Existing::any);
-    if (order.left_out.empty()) return std::string();
-    return fmt::format("The notation has no {}; left out with {}", order.left_out.front(),
-                       counted(order.left_out.size() - 1, "other"));
+    return lost_text(order.left_out, run->layout->slices, run->layout->schedule.weights().use);
   });
 }
 

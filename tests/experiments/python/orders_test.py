@@ -4,10 +4,15 @@ import os
 import sys
 import types
 import unittest
+import warnings
 from unittest import mock
 
 import penstock as ps
 from support import FIRST, module_or_none, program, stages
+
+
+with open("experiments/scenarios/late_receives.csv", encoding="utf-8") as file:
+    LATE = file.read()
 
 
 @ps.rule
@@ -118,12 +123,38 @@ class OfOnesOwn(unittest.TestCase):
         self.assertEqual(ps.run(stages(1, 2), schedule=order).step_time.us, 6)
         self.assertEqual(ps.Order.from_csv(order.to_csv()), order)
 
+    def test_rows_are_the_cells_of_the_order(self):
+        for order in (ps.schedule("dualpipev", ranks=4, microbatches=8), ps.Order.from_csv(LATE)):
+            self.assertEqual(ps.Order.from_rows(order.rows), order)
+        parts = ps.Order.from_csv("0F0,0F1,0B0,0B1\n")
+        joined = ps.Order.from_csv("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n")
+        self.assertEqual(joined.rows, [["0F0", "(0F1;0B0)OVERLAP_F_B", "0B1"]])
+        self.assertNotEqual(joined, parts)
+
+    def test_communication_of_an_order_runs_as_written(self):
+        order = ps.Order.from_csv(LATE)
+        self.assertEqual(order.to_csv(), LATE)
+        late = "experiments/scenarios/late_receives.json"
+        self.assertEqual(ps.run(late, schedule=order).step_time, ps.run(late).step_time)
+
     def test_an_order_runs_in_its_own_chain(self):
         straight = "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"
         turned = "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"
         for csv, chain, finished in ((straight, [0, 1], True), (straight, [1, 0], False), (turned, [1, 0], True)):
             order = ps.Order.from_csv(csv, chains=[chain])
             self.assertEqual(ps.run(stages(2, 2), schedule=order).finished, finished, (csv, chain))
+
+    def test_what_an_order_loses_without_its_rule_is_warned_of(self):
+        for name, what in (("seq-1f1b", "2 slices"), ("pipedream", "weights"), ("pipedream-2bw", "weights"),
+                           ("bpipe", "left out")):  # fmt: skip
+            order = ps.schedule(name, ranks=4, microbatches=8)
+            for lose in (order.to_csv, lambda order=order: ps.run(stages(4, 8), schedule=order)):
+                with self.assertWarnsRegex(UserWarning, f"{name}: .*{what}") as caught:
+                    lose()
+                self.assertEqual(caught.filename, __file__)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ps.run(stages(4, 8), schedule=ps.schedule("1f1b", ranks=4, microbatches=8))
 
     def test_both_copies_of_a_model_run(self):
         order = ps.schedule("dualpipe", ranks=4, microbatches=8)
@@ -151,9 +182,9 @@ class Torch(unittest.TestCase):
             def __init__(self, given, microbatches, **more):
                 calls.append(([stage.stage_index for stage in given], microbatches, more))
 
-            def _load_csv(self, path):
+            def _load_csv(self, path, **format):
                 with open(path, encoding="utf-8", newline="") as file:
-                    calls.append(file.read())
+                    calls.extend([file.read(), *format.values()])
 
         module = types.ModuleType("schedules")
         module._PipelineScheduleRuntime = Runtime
@@ -175,6 +206,9 @@ class Torch(unittest.TestCase):
             self.loaded(ps.schedule("dualpipe", ranks=4, microbatches=8), [0, 7])
         with self.assertWarnsRegex(UserWarning, "seq-1f1b"):
             self.loaded(ps.schedule("seq-1f1b", ranks=2, microbatches=4), [0])
+
+    def test_pytorch_gets_communication_as_written(self):
+        self.assertEqual(self.loaded(ps.Order.from_csv(LATE), [0])[1:], [LATE, "compute_comms"])
 
     @unittest.skipUnless(module_or_none("torch"), "PyTorch is not installed")
     def test_pytorch_trains_it(self):

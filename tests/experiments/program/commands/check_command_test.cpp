@@ -92,4 +92,28 @@ TEST_CASE("convert: of a scenario, overlap cells and bytes of transfers stay") {
   CHECK(content_of(scratch.path("converted.json")) == trace);
 }
 
+TEST_CASE("an order that is written without its rule says what it loses") {
+  const Scratch scratch;
+  const std::string folder = scratch.path("");
+  const std::string stage = R"({"forward_us": 1, "backward_input_us": 1, "backward_weight_us": 1})";
+  scratch.file("s.json", R"({ "model": { "stages": [)" + stage + "," + stage +
+                             R"(] }, "schedule": { "name": "1f1b", "microbatches": 4 } })");
+  const auto said = [&](const std::string& name) {
+    const std::string setting = "/schedule/name=" + name;
+    const std::string run =
+        run_penstock({"run", "s.json", "--set", setting, "--write-order", "a.csv", "--force"},
+                     folder)
+            .errors;
+    CHECK(
+        run_penstock({"convert", "s.json", "b.csv", "--set", setting, "--force"}, folder).errors ==
+        run);
+    return run;
+  };
+  CHECK(said("1f1b") == "");
+  CHECK(said("seq-1f1b") ==
+        "penstock: without its rule, the 2 slices of a sequence would run as microbatches of their "
+        "own\n");
+  CHECK(said("pipedream").find("without its rule, weights would change once") != std::string::npos);
+}
+
 }  // namespace penstock::testing
