@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "sim/base/error.hpp"
 #include "sim/order/order_fault.hpp"
@@ -156,6 +158,16 @@ std::size_t place_at(const ViewedRun& run, TaskId task, std::int64_t time) {
 
 bool has_changed_order(const ViewedRun& run) {
   return run.layout != nullptr && run.layout->name.ends_with(changed_mark);
+}
+
+std::string why_not_in_file(const Layout& layout) {
+  const TorchOrder order = torch_order(layout.schedule);
+  if (!order.left_out.empty()) return "PyTorch's notation has no " + order.left_out.front();
+  if (layout.module) return "a file has the order of the layers behind " + layout.module->name;
+  if (layout.placement.slots() != layout.placement.stage_count()) {
+    return "a file has each stage on one rank";
+  }
+  return why_trained_otherwise(layout.slices, layout.schedule.weights().use);
 }
 
 Scenario with_moved_boundary(Chain& chain, const ViewedRun& run, std::uint32_t rank, int layers) {

@@ -30,6 +30,9 @@ std::size_t place_at(const ViewedRun& run, TaskId task, std::int64_t time);
 /// Whether a hand changed the order of a run.
 bool has_changed_order(const ViewedRun& run);
 
+/// Why a layout would run otherwise with its order from a file; empty if it would not.
+std::string why_not_in_file(const Layout& layout);
+
 /// The scenario of a run with layers moved over the boundary between the stage of a rank and that
 /// of the next rank: `layers` to this rank, or from it if negative. Each stage keeps a layer.
 /// Throws InputError where no layers can be moved so, and what reading a scenario throws.

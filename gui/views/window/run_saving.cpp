@@ -107,8 +107,9 @@ void RunFiles::save_order_dialog() {
 void RunFiles::save_scenario(const std::string& path) {
   const ViewedRunPtr run = now()->run;
   if (!run->scenario) throw UsageError("a recorded run has no scenario to save");
+  const std::string folder = std::filesystem::path(path).parent_path().string();
   if (!has_changed_order(*run)) {
-    write_file(path, document_text(*run->scenario), Existing::any);
+    write_file(path, moved_text(*run->scenario, folder), Existing::any);
     return show_message("Written: " + qt_text(path));
   }
   // The order stands in a file beside the scenario.
@@ -119,16 +120,14 @@ void RunFiles::save_scenario(const std::string& path) {
           QMessageBox::Yes) {
     return show_message("Not written, as " + beside + " exists");
   }
-  write_later(path, [run, path, order] {
+  write_later(path, [run, path, folder, order] {
     const TorchCsv csv = write_torch_csv(run->layout->schedule, cells_to_write(*run->layout));
-    if (!csv.left_out.empty()) {
-      throw UsageError(path + ": PyTorch's notation has no " + csv.left_out.front() +
-                       ", so this order cannot be saved");
-    }
-    const std::string setting = "/schedule/file=" + order.filename().string();
+    const std::string why = why_not_in_file(*run->layout);
+    if (!why.empty()) throw UsageError(path + ": " + why + ", so this order cannot be saved");
     OutputSet files(Existing::any);  // the user was asked
     files.write(order.string(), csv.text);
-    files.write(path, document_text(changed(*run->scenario, {setting}, {"schedule"})));
+    files.write(path, moved_text(*run->scenario, folder, order.filename().string(),
+                                 run->layout->placement.chains()));
     files.publish();
     return std::string();
   });

@@ -9,8 +9,12 @@
 #include <QTimer>
 #include <algorithm>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "experiments/input/scenario/document.hpp"
+#include "experiments/run/run.hpp"
+#include "gui/models/change/moves.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "sim/base/error.hpp"
 #include "tests/gui/views/opened.hpp"
@@ -125,6 +129,83 @@ TEST_CASE("order: a changed order is saved beside its scenario, and both open ag
   opened.settle();
   CHECK(order_of(opened.run(), 0) == moved);
   CHECK(opened.run().span() == span);
+}
+
+/// Opens a shipped scenario with settings, and moves the first op that may move.
+void open_and_move(Opened& opened, const std::string& name,
+                   const std::vector<std::string>& settings) {
+  const std::string shipped = std::string(PENSTOCK_ROOT) + "/experiments/scenarios/" + name;
+  opened.window.changes().set_scenario(read_scenario(shipped, settings));
+  opened.settle();
+  for (TaskId task = 0; !has_changed_order(opened.run()); ++task) {
+    REQUIRE(task < opened.run().plan.tasks());
+    opened.canvas().select(task, false);
+    opened.window.changes().move_op(/*later=*/true);
+    opened.settle();
+  }
+}
+
+/// Makespan and samples per second.
+std::pair<Time, double> figures_of(const Layout& layout) {
+  const RunResult result = run(layout);
+  return {result.report->makespan, result.throughput.samples_per_s};
+}
+
+TEST_CASE("order: a saved scenario runs as it was seen, whatever else its schedule says") {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> all{
+      {"first_run.json", {"/schedule/samples_per_microbatch=4"}},
+      {"first_run.json", {"/schedule/name=gpipe", "/schedule/backward_order=descending"}},
+      {"first_run.json", {"/partition/ranks=[[3],[2],[1],[0]]"}},
+      {"llama_8b_on_a_dgx_h100.json",
+       {"/schedule/name=dualpipe", "/parallel/chunks=2", "/schedule/overlap=fused"}},
+      {"qwen3_next_80b_exchanges_apart.json", {"/schedule/microbatches=8"}}};
+  for (const auto& one : all) {
+    CAPTURE(one.first);
+    CAPTURE(one.second.size());
+    Opened opened;
+    open_and_move(opened, one.first, one.second);
+    const testing::Scratch folder;
+    opened.window.files().save_scenario(folder.path("saved.json"));
+    opened.settle();
+    CHECK(figures_of(settle(read_scenario(folder.path("saved.json")))) ==
+          figures_of(*opened.run().layout));
+  }
+}
+
+TEST_CASE("order: one that a file cannot have is not saved") {
+  const std::vector<std::vector<std::string>> all{
+      {"first_run.json", "/schedule/name=seq-1f1b"},
+      {"first_run.json", "/schedule/name=pipedream"},
+      {"qwen3_vl_8b_encoder_on_shared_ranks.json", "/schedule/microbatches=16"}};
+  for (const auto& one : all) {
+    CAPTURE(one.back());
+    Opened opened;
+    open_and_move(opened, one.front(), {one.back()});
+    const testing::Scratch folder;
+    opened.window.files().save_scenario(folder.path("saved.json"));
+    opened.settle();
+    CHECK(opened.window.message().contains("so this order cannot be saved"));
+    CHECK(!std::filesystem::exists(folder.path("saved.json")));
+  }
+}
+
+TEST_CASE("a scenario saved in another folder finds its files") {
+  const testing::Scratch folder;
+  std::filesystem::create_directory(folder.path("other"));
+  const std::string models = std::string(PENSTOCK_ROOT) + "/experiments/models/";
+  folder.file("model.json", testing::content_of(models + "llama-3.1-8b.json"));
+  const std::string text =
+      R"({"penstock": 1, "model": {"file": "model.json", "sequence": 512},
+          "hardware": {"name": "dgx-h100", "devices": 2}, "parallel": {"pipeline": 2},
+          "schedule": {"name": "1f1b", "microbatches": 4}})";
+  Opened opened;
+  opened.window.files().open_files_now({QString::fromStdString(folder.file("a.json", text))});
+  opened.settle();
+  for (const char* name : {"b.json", "other/c.json"}) {
+    opened.window.files().save_scenario(folder.path(name));
+    CHECK(read_scenario(folder.path(name)).model.spec == opened.run().scenario->model.spec);
+  }
+  CHECK(testing::content_of(folder.path("b.json")).find("\"model.json\"") != std::string::npos);
 }
 
 TEST_CASE("order: an existing file beside the scenario is replaced only if the user agrees") {
