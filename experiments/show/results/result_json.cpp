@@ -97,6 +97,22 @@ std::optional<std::string> unmet(const std::string& key, const nlohmann::json& e
   }
 }
 
+/// The key of a kind: all that is kept of an activation is its stash, and what arrives is received.
+/// A kind without a key of its own has its name, so that kinds always add up.
+std::string kind_key(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::input_stash:
+    case BufferKind::recomputed:
+      return "stash";
+    case BufferKind::gradient:
+      return "receive";
+    case BufferKind::pending_weight:
+      return "pending_weight";
+    default:
+      return std::string(name(kind));
+  }
+}
+
 }  // namespace
 
 ordered_json judged_json(const JudgedMemory& memory) {
@@ -109,17 +125,16 @@ ordered_json task_json(const Plan& plan, TaskId task) {
 }
 
 ordered_json memory_json(const BytesByKind& bytes) {
-  const auto of = [&](BufferKind kind) { return bytes[static_cast<std::size_t>(kind)]; };
-  return {
-      {"parameters", of(BufferKind::parameters)},
-      {"gradients", of(BufferKind::weight_gradients)},
-      {"optimizer", of(BufferKind::optimizer)},
-      {"stash", of(BufferKind::stash) + of(BufferKind::input_stash) + of(BufferKind::recomputed)},
-      {"pending_weight", of(BufferKind::pending_weight)},
-      {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
-      {"versions", of(BufferKind::versions)},
-      {"workspace", of(BufferKind::workspace)},
-      {"context", of(BufferKind::context)}};
+  ordered_json kinds;
+  for (const char* key : {"parameters", "gradients", "optimizer", "stash", "pending_weight",
+                          "receive", "versions", "workspace", "context", "gathered"}) {
+    kinds[key] = std::uint64_t{0};
+  }
+  for (std::size_t kind = 0; kind < buffer_kinds; ++kind) {
+    ordered_json& sum = kinds[kind_key(BufferKind{static_cast<std::uint8_t>(kind)})];
+    sum = (sum.is_null() ? 0 : sum.get<std::uint64_t>()) + bytes[kind];
+  }
+  return kinds;
 }
 
 ordered_json causes_json(const IdleCauses& causes) {

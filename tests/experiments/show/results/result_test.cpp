@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_output.hpp"
@@ -79,10 +80,28 @@ TEST_CASE("the document of run --json has every key of its contract, in order") 
         Names{"warmup", "drain", "dependency", "contention", "transfer", "memory", "launch"});
   CHECK(keys(rank["memory_by_kind_bytes"]) == Names{"parameters", "gradients", "optimizer", "stash",
                                                     "pending_weight", "receive", "versions",
-                                                    "workspace", "context"});
+                                                    "workspace", "context", "gathered"});
   CHECK(keys(document["critical_path"][0]) == Names{"rank", "action", "start_us", "end_us"});
   CHECK(keys(document["links"][0]) == Names{"from", "to", "transfers", "bytes", "busy_us"});
   CHECK(document["findings"].empty());
+}
+
+TEST_CASE("the kinds of memory of every bundled scenario add up to the peak of each rank") {
+  std::uint64_t gathered = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(PENSTOCK_ROOT "/experiments/scenarios")) {
+    if (entry.path().extension() != ".json") continue;
+    CAPTURE(entry.path());
+    const RunResult result = run(read_scenario(entry.path().string()));
+    for (const RankReport& rank : result.report->ranks) {
+      std::uint64_t sum = 0;
+      const ordered_json kinds = memory_json(rank.memory.by_kind);
+      for (const auto& [kind, bytes] : kinds.items()) sum += bytes.get<std::uint64_t>();
+      CHECK(sum == rank.memory.bytes);
+      gathered += kinds.at("gathered").get<std::uint64_t>();
+    }
+  }
+  CHECK(gathered > 0);
 }
 
 TEST_CASE("the document tells what the run came to") {
