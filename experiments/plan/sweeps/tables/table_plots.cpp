@@ -80,6 +80,19 @@ std::size_t widest_axis(const RowTable& table, const std::vector<std::size_t>& a
   return best;
 }
 
+/// Whether an axis is tied to x: it has one number for each x, and these rise or fall with x.
+bool is_tied(const RowTable& table, std::size_t x, std::size_t axis) {
+  std::map<double, double> numbers;
+  for (const auto& row : table.rows) {
+    const auto at = row[x].number(), number = row[axis].number();
+    if (!at || !number || numbers.emplace(*at, *number).first->second != *number) return false;
+  }
+  const auto rises = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto falls = [](const auto& a, const auto& b) { return a.second > b.second; };
+  return std::adjacent_find(numbers.begin(), numbers.end(), rises) == numbers.end() ||
+         std::adjacent_find(numbers.begin(), numbers.end(), falls) == numbers.end();
+}
+
 FoundColumns find_columns(const RowTable& table, const PlottedColumns& columns) {
   const std::vector<std::size_t> axes = table.varied();
   FoundColumns found;
@@ -89,7 +102,7 @@ FoundColumns find_columns(const RowTable& table, const PlottedColumns& columns) 
     found.by = {table.column("--by", columns.by)};
   } else {
     std::copy_if(axes.begin(), axes.end(), std::back_inserter(found.by),
-                 [&](std::size_t c) { return c != found.x; });
+                 [&](std::size_t c) { return c != found.x && !is_tied(table, found.x, c); });
   }
   found.x_axis = shown_axis(table, found.x);
   for (const std::size_t c : found.by) found.by_axes.push_back(shown_axis(table, c));

@@ -23,7 +23,7 @@ Quantity quantity_of_column(const std::string& column);
 bool is_fraction(const std::string& column);
 
 /// Which columns to draw, by name or end; empty ones are chosen: x is the one with the most
-/// numbers, y the bubble, and by all others that vary.
+/// numbers, y the bubble, and by all others that vary, but for numbers that rise or fall with x.
 struct PlottedColumns {
   std::string x;
   std::string y;

@@ -109,6 +109,26 @@ TEST_CASE("plots of tables: a time scales with as much work for each device") {
   CHECK(weak.series[0].closed_form[1].second == doctest::Approx(2000));
 }
 
+TEST_CASE(
+    "plots of tables: an axis tied to x sets no lines apart, one that goes up and down does") {
+  const auto series = [](const std::vector<int>& replicas) {
+    std::string rows;
+    for (std::size_t i = 0; i < replicas.size(); ++i) {
+      rows += fmt::format(
+          R"({{"item":{},"configuration":{{"/hardware/devices":{},"/parallel/data":{}}},)"
+          R"("result":{{"throughput":{{"samples_per_s":{}}}}}}})"
+          "\n",
+          i, 8 << i, replicas[i], 7 + i);
+    }
+    return scaling_of_table(row_table_of(rows), {}).series;
+  };
+  const auto tied = series({1, 2, 2});
+  REQUIRE(tied.size() == 1);
+  CHECK(tied[0].simulated == std::vector<std::pair<double, double>>{{8, 7}, {16, 8}, {32, 9}});
+  CHECK(tied[0].closed_form == std::vector<std::pair<double, double>>{{8, 7}, {16, 14}, {32, 28}});
+  CHECK(series({1, 2, 1}).size() == 2);
+}
+
 TEST_CASE("tables: texts with a unit are numbers, and axes have units") {
   const auto row = [](const char* speed) {
     return fmt::format(
