@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
@@ -112,7 +113,7 @@ void add_finding_of_batch(RunResult& result) {
                                          bytes_of_rank_text(capacity, capacity))});
 }
 
-/// Adds a finding for each rank of a finished run that does not fit in its memory.
+/// Adds a finding for each rank of a finished run that does not fit in its memory, worst first.
 void add_memory_findings(RunResult& result) {
   const auto& capacity = result.layout.memory.capacity_bytes;
   if (!capacity) return;
@@ -122,6 +123,9 @@ void add_memory_findings(RunResult& result) {
     if (!first[index(rank)]) continue;
     result.findings.push_back(out_of_memory(result, rank, *first[index(rank)], *capacity));
   }
+  std::ranges::stable_sort(result.findings, std::greater{}, [&](const Finding& finding) {
+    return result.memory[index(*finding.rank)].interval.least;
+  });
   add_finding_of_batch(result);
 }
 

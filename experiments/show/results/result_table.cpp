@@ -176,15 +176,14 @@ const MemoryPeak& peak_of(const RunResult& result, const Finding& finding) {
   return result.report->ranks[index(*finding.rank)].memory;
 }
 
-/// Out-of-memory findings of this run. Findings of a training phase belong to another run.
+/// Out-of-memory findings of this run, worst first. Findings of a training phase belong to another
+/// run.
 std::vector<Finding> ranks_without_memory(const RunResult& result) {
   std::vector<Finding> ranks;
   if (!result.report || result.codec_training) return ranks;
   for (const Finding& finding : result.findings) {
     if (finding.kind == "out_of_memory" && finding.rank) ranks.push_back(finding);
   }
-  std::ranges::stable_sort(ranks, std::greater{},
-                           [&](const Finding& finding) { return peak_of(result, finding).bytes; });
   return ranks;
 }
 

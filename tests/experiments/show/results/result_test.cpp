@@ -163,6 +163,15 @@ TEST_CASE("a rank that holds more than its capacity is a finding of one line") {
             .findings.empty());
 }
 
+TEST_CASE("of several ranks out of memory the worst is the first finding") {
+  const RunResult result =
+      result_of({"/model/stages/0/parameter_bytes=30", "/model/stages/1/parameter_bytes=50",
+                 "/memory/capacity_bytes=24"});
+  REQUIRE(result.findings.size() == 2);
+  CHECK(result.findings[0].rank == Rank{1});
+  CHECK(result.findings[1].rank == Rank{0});
+}
+
 TEST_CASE("an expectation is met within a relative 1e-9, or within what it says") {
   CHECK(unmet("").empty());
   CHECK(unmet(R"({"makespan_us": 15})").empty());
