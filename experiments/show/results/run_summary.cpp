@@ -13,6 +13,8 @@
 #include "experiments/run/module_report.hpp"
 #include "experiments/run/throughput.hpp"
 #include "experiments/show/results/cost_report.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/named.hpp"
 #include "sim/report/idle.hpp"
 
 namespace penstock {
@@ -22,17 +24,12 @@ std::string line(const char* name, const std::string& text) {
   return fmt::format("{:<12} {}\n", name, text);
 }
 
-/// A schedule without flushes has no steps: its run is an epoch.
-bool has_steps(const RunResult& result) {
-  return result.layout.schedule.weights().use == WeightUse::flushed;
-}
-
 std::string times_text(const RunResult& result, TimeUnit unit) {
   const auto in_unit = [&](double us) {
     return fmt::format("{} {}", time_text(from_us(us), unit), unit.name);
   };
   std::string text =
-      line(has_steps(result) ? "step time" : "makespan",
+      line(makespan_name(*result.plan),
            fmt::format("{} {}", time_text(result.report->makespan, unit), unit.name));
   if (result.steady_interval_us) {
     text += line("steady", in_unit(*result.steady_interval_us) + " per microbatch");
@@ -83,11 +80,10 @@ std::string memory_text(const RunResult& result) {
 
 std::string bubble_text(const RunResult& result) {
   const Bubble& bubble = result.report->bubble;
-  return line(
-      "bubble",
-      fmt::format("{} of {}, {} over ideal, {} of the longest span",
-                  percent_text(bubble.of_makespan), has_steps(result) ? "step time" : "makespan",
-                  percent_text(bubble.over_ideal), percent_text(bubble.of_longest_span)));
+  return line("bubble",
+              fmt::format("{} of {}, {} over ideal, {} of the longest span",
+                          percent_text(bubble.of_makespan), makespan_name(*result.plan),
+                          percent_text(bubble.over_ideal), percent_text(bubble.of_longest_span)));
 }
 
 /// Groups of experts are made of the devices of the other degrees.
@@ -161,6 +157,11 @@ std::string fit_text(const RunResult& result) {
                         bytes_text(reserved));
   }
   return line("fit", text);
+}
+
+const char* makespan_name(const Plan& plan) {
+  const ScheduleEntry* entry = find_named(schedule_entries(), plan.schedule);
+  return entry == nullptr || entry->weights == WeightUse::flushed ? "step time" : "makespan";
 }
 
 std::string numbered_notes(const RunResult& result) {
@@ -255,8 +256,8 @@ std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& tim
   return draw_timeline(
       format, plan, timeline,
       {.title = title,
-       .subtitle = fmt::format("step time {} {}, bubble {}", time_text(end, unit), unit.name,
-                               percent_text(all == 0 ? 0 : to_us(idle.total()) / all)),
+       .subtitle = fmt::format("{} {} {}, bubble {}", makespan_name(plan), time_text(end, unit),
+                               unit.name, percent_text(all == 0 ? 0 : to_us(idle.total()) / all)),
        .options = options,
        .explanation = explanation});
 }

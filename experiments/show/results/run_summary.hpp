@@ -21,6 +21,10 @@ std::string run_summary(const RunResult& result);
 /// Empty: the capacity is unknown.
 std::string fit_text(const RunResult& result);
 
+/// What the length of a run is called, "step time": a schedule without flushes has no steps, and
+/// its run is an epoch.
+const char* makespan_name(const Plan& plan);
+
 /// The notes of a run, numbered; empty without notes.
 std::string numbered_notes(const RunResult& result);
 

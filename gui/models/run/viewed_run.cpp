@@ -9,6 +9,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_table.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/overview.hpp"
 
@@ -67,10 +68,10 @@ void take_peaks(const std::vector<MemorySample>& samples, Report& report) {
 std::string recorded_text(const ViewedRun& run) {
   const Bubble& bubble = run.report.bubble;
   const TimeUnit unit = unit_for(run.report.makespan);
-  std::string text = fmt::format("{}\n\n{:<12} {} {}\n", run.title, "step time",
+  std::string text = fmt::format("{}\n\n{:<12} {} {}\n", run.title, makespan_name(run.plan),
                                  time_text(run.report.makespan, unit), unit.name);
-  text += fmt::format("{:<12} {:.1f} % of step time, {:.1f} % over ideal\n", "bubble",
-                      100 * bubble.of_makespan, 100 * bubble.over_ideal);
+  text += fmt::format("{:<12} {:.1f} % of {}, {:.1f} % over ideal\n", "bubble",
+                      100 * bubble.of_makespan, makespan_name(run.plan), 100 * bubble.over_ideal);
   for (const auto& [key, value] : run.timeline.environment) {
     text += fmt::format("{:<12} {}\n", key, value);
   }

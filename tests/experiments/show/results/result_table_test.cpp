@@ -1,11 +1,14 @@
 #include "experiments/show/results/result_table.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
@@ -43,6 +46,20 @@ TEST_CASE("a report begins with what a person acts on, then the layout") {
   CHECK(has_line(text, "memory       4 GiB of 5 GiB, 1 GiB left (worst rank: 0)"));
   CHECK(has_line(text, "layout       16 devices: 4 pipeline × 2 tensor × 2 data × 1 context"));
   CHECK(has_line(text, "batch        16 microbatches, global batch 32"));
+}
+
+TEST_CASE("a run without flushes has no steps: its report and its picture have a makespan") {
+  for (const auto& [schedule, name] :
+       {std::pair{"1f1b", "step time"}, {"pipedream", "makespan"}, {"pipedream-2bw", "makespan"}}) {
+    CAPTURE(schedule);
+    const RunResult result =
+        run(parse_scenario(scenario_plain, "s.json", {std::string("/schedule/name=") + schedule}));
+    CHECK(makespan_name(*result.plan) == std::string(name));
+    CHECK(result_table(result).find(fmt::format("\n{:<12} ", name)) != std::string::npos);
+    const std::string picture =
+        draw_run(PictureFormat::svg, *result.plan, result.timeline, result.title);
+    CHECK(picture.find(fmt::format(">{} 15 µs, bubble ", name)) != std::string::npos);
+  }
 }
 
 TEST_CASE("assumptions are numbered notes") {
