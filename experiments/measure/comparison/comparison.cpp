@@ -7,14 +7,37 @@
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/measured_runs/measured_run.hpp"
+#include "experiments/run/layout/training.hpp"
+#include "experiments/run/throughput.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
-void add_counts(const char* what, std::uint64_t a, std::uint64_t b, const char* consequence,
+template <class Count>
+void add_counts(const char* what, const Count& a, const Count& b, const char* consequence,
                 std::vector<std::string>& differences) {
   if (a != b) differences.push_back(fmt::format("{}: {} in A, {} in B{}", what, a, b, consequence));
+}
+
+void add_rates(const char* what, std::optional<double> a, std::optional<double> b,
+               std::vector<std::string>& notes) {
+  if (!a || !b || *a == 0) return;
+  notes.push_back(fmt::format("{}: {} in A, {} in B ({})", what, number_text(*a), number_text(*b),
+                              signed_percent(*b / *a - 1)));
+}
+
+/// Makespans of runs that do different work say nothing without their rates.
+void add_work(const std::optional<StepWork>& a, const std::optional<StepWork>& b,
+              std::vector<std::string>& notes) {
+  if (!a || !b) return;
+  const std::size_t before = notes.size();
+  add_counts("devices", a->devices, b->devices, "", notes);
+  add_counts("global batch", a->global_batch, b->global_batch, "", notes);
+  if (a->tokens && b->tokens) add_counts("tokens of a step", *a->tokens, *b->tokens, "", notes);
+  if (notes.size() == before) return;
+  add_rates("samples per second", a->samples_per_s, b->samples_per_s, notes);
+  add_rates("tokens per second", a->tokens_per_s, b->tokens_per_s, notes);
 }
 
 void add_missing_causes(const char* run, bool known, std::vector<std::string>& notes) {
@@ -26,6 +49,17 @@ void add_missing_causes(const char* run, bool known, std::vector<std::string>& n
 bool is_moved(const OpDifference& op) { return op.reason == Reason::place; }
 
 }  // namespace
+
+StepWork step_work_of(const Layout& layout, const Recording& recording) {
+  StepWork work{.devices = devices_of(layout), .global_batch = global_batch_of(layout)};
+  if (layout.documents) return work;
+  if (layout.batch.sequence) work.tokens = work.global_batch * *layout.batch.sequence;
+  const Time length = makespan(recording.plan, recording.timeline);
+  const Throughput throughput = throughput_of(layout, recording.plan, length, std::nullopt);
+  work.samples_per_s = throughput.samples_per_s;
+  work.tokens_per_s = throughput.tokens_per_s;
+  return work;
+}
 
 std::vector<std::string> plan_differences(const Plan& a, const Plan& b) {
   std::vector<std::string> differences;
@@ -47,6 +81,7 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
     if (notes.empty()) notes.emplace_back("the plans differ in order or in dependencies");
   }
   if (!comparison.same_plan) notes.emplace_back("different plans are compared on their common ops");
+  add_work(a.work, b.work, notes);
   add_counts("iteration", a.recording.timeline.iteration, b.recording.timeline.iteration, "",
              notes);
   const auto moved = std::ranges::count_if(comparison.ops, is_moved);

@@ -1,23 +1,36 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/run/layout/layout.hpp"
 #include "sim/timeline/timeline_file.hpp"
 #include "validate/comparison/compare.hpp"
 
 namespace penstock {
 
+/// What a step of a run trains, on how many devices, and how fast.
+struct StepWork {
+  std::uint64_t devices = 0;
+  double global_batch = 0;
+  // Of documents, which are drawn, these are not known from the layout.
+  std::optional<double> tokens, samples_per_s, tokens_per_s;
+};
+StepWork step_work_of(const Layout& layout, const Recording& recording);
+
 /// A run to compare, and its file.
 struct ComparedRun {
   std::string source;
   Recording recording;
+  std::optional<StepWork> work = {};  // of a scenario
 };
 
 /// How two plans differ, as text; empty for equal plans.
 std::vector<std::string> plan_differences(const Plan& a, const Plan& b);
-/// Notes for the reader: how the plans differ, what is left out.
+/// Notes for the reader: how the plans and the work of a step differ, what is left out.
 std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRun& b,
                                           const Comparison& comparison);
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/measure/causes/causes.hpp"
 #include "experiments/measure/comparison/comparison.hpp"
@@ -56,14 +58,22 @@ std::vector<CauseChange> causes_of_both(const Options& options, const Recording&
   return changes_of_causes(a, b);
 }
 
+ComparedRun compared_run(const std::string& path, const std::vector<std::string>& settings) {
+  RecordedRun run = recording_in(path, read_file(path), settings);
+  const std::optional<Layout> layout = std::move(run.layout);
+  ComparedRun compared{path, std::move(run)};
+  if (layout) compared.work = step_work_of(*layout, compared.recording);
+  return compared;
+}
+
 int compare_runs(const Options& options) {
   CompareOptions how = compare_options(options);
   if (options.a == "-" && options.b == "-") {
     throw UsageError("standard input can be A or B, but not both");
   }
   std::optional<Waiting> waiting("simulating");
-  const ComparedRun a{options.a, recording_of(options.a)};
-  const ComparedRun b{options.b, recording_of(options.b, options.settings)};
+  const ComparedRun a = compared_run(options.a, {});
+  const ComparedRun b = compared_run(options.b, options.settings);
   how.resolution =
       std::max(resolution_of(a.recording.timeline), resolution_of(b.recording.timeline));
   const Comparison comparison =

@@ -15,7 +15,9 @@ namespace penstock {
 namespace {
 
 ComparedRun compared(const ViewedRun& run) {
-  return {run.source, Recording{run.plan, run.timeline, run.title}};
+  ComparedRun compared{run.source, Recording{run.plan, run.timeline, run.title}};
+  if (run.layout) compared.work = step_work_of(*run.layout, compared.recording);
+  return compared;
 }
 
 double share_of(Time part, Time whole) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/files/files.hpp"
 #include "experiments/run/recordings.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
@@ -142,6 +143,30 @@ TEST_CASE("a comparison tells where runs part, in words and as JSON") {
                       {"wait_us", 0},
                       {"reason", "before"}}));
   }
+}
+
+TEST_CASE("runs that do different work are compared by their rates, too") {
+  const Files files;
+  const auto notes = [&](const std::vector<std::string>& settings) {
+    const std::string& path = files.scenario_path;
+    const auto run = [&](const std::vector<std::string>& changes) {
+      RecordedRun one = recording_in(path, read_file(path), changes);
+      return ComparedRun{path, one, step_work_of(*one.layout, one)};
+    };
+    const ComparedRun a = run({}), b = run(settings);
+    return comparison_notes(
+        a, b,
+        compare(a.recording.plan, a.recording.timeline, b.recording.plan, b.recording.timeline));
+  };
+  using Notes = std::vector<std::string>;
+  CHECK(notes({"/model/stages/1/forward_us=2"}).empty());
+  // Two samples in 15 us, and six in as long.
+  CHECK(notes({"/schedule/samples_per_microbatch=3"}) ==
+        Notes{"global batch: 2 in A, 6 in B",
+              "samples per second: 133333 in A, 400000 in B (+200 %)"});
+  CHECK(notes({"/parallel/data=2", "/hardware/devices=4"}) ==
+        Notes{"devices: 2 in A, 4 in B", "global batch: 2 in A, 4 in B",
+              "samples per second: 133333 in A, 266667 in B (+100 %)"});
 }
 
 TEST_CASE("what plans do not share is said and listed") {
