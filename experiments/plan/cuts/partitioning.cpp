@@ -159,6 +159,16 @@ void fill(const PartitionRequest& request, CutProblem& problem) {
   }
 }
 
+/// Notes that a model has too few layers for the stages asked for; replicas fill ranks, too.
+void note_few_layers(const CutProblem& problem, Cut& cut) {
+  std::uint32_t filled = 0;
+  for (const CutStage& stage : cut.stages) filled += stage.replicas;
+  if (cut.stages.empty() || problem.size() >= problem.stages || filled >= problem.stages) return;
+  cut.notes.push_back(
+      fmt::format("{} of {} stages: the model has {} to cut; --exactly refuses fewer",
+                  cut.stages.size(), problem.stages, counted(problem.size(), "layer")));
+}
+
 std::string seconds_text(double seconds) {
   const Time time = from_us(std::min(seconds * 1e6, 9e12));
   const TimeUnit unit = unit_for(time);
@@ -238,6 +248,7 @@ PartitionResult partition_model(const PartitionRequest& request) {
   fill(request, result.model.to_cut.problem);
   try {
     result.cut = entry.cut(result.model.to_cut.problem);
+    note_few_layers(result.model.to_cut.problem, result.cut);
   } catch (const InputError& error) {
     throw in_file(request.model.path, error);
   } catch (const RuleError& error) {

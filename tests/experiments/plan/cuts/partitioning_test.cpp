@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -157,6 +158,27 @@ TEST_CASE("partition: a finding has no value, no cuts and no stages") {
   CHECK(document["cuts"].empty());
   CHECK(document["stages"].empty());
   CHECK(document["findings"][0]["kind"] == "out_of_memory");
+}
+
+TEST_CASE("partition: a model of fewer layers than stages has fewer stages, and says so") {
+  const testing::Scratch scratch;
+  PartitionRequest request;
+  request.model.path = scratch.file("graph.txt", diamond);
+  const auto notes = [&](const std::string& method, std::uint32_t ranks) {
+    request.method = method;
+    request.ranks = ranks;
+    const Cut cut = partition_model(request).cut;
+    CHECK(cut.stages.size() == 3);
+    return std::count(cut.notes.begin(), cut.notes.end(),
+                      fmt::format("3 of {} stages: the model has 3 layers to cut; --exactly "
+                                  "refuses fewer",
+                                  ranks));
+  };
+  for (const char* method : {"balanced", "memory", "gpipe", "ideals", "simulated"}) {
+    CAPTURE(method);
+    CHECK(notes(method, 4) == 1);
+    CHECK(notes(method, 3) == 0);
+  }
 }
 
 TEST_CASE("partition: layers by kind come from a file or from standard input") {
