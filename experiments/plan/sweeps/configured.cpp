@@ -198,6 +198,12 @@ std::string_view configuration_text(std::string_view row) {
   return row.substr(begin, std::min(end, row.size()) - begin);
 }
 
+bool lacks_memory(std::string_view row) {
+  const std::size_t findings = row.rfind("},\"findings\":[");
+  return findings != std::string_view::npos && !has_result(row) &&
+         row.find(lacks_memory_text, findings) != std::string_view::npos;
+}
+
 bool has_result(std::string_view row) {
   return row.find("},\"result\":{") != std::string_view::npos;
 }

@@ -65,6 +65,12 @@ std::string reason_of_row(std::string_view row);
 /// The configuration of a row as it is written there, without its braces.
 std::string_view configuration_text(std::string_view row);
 
+/// Why a row is refused that needs more memory than this process may use. The same text whether it
+/// was estimated or tried, on any machine, so that rows do not depend on what else ran.
+constexpr const char* lacks_memory_text =
+    "the simulation needs more memory than this process may use";
+/// Whether a row is refused for that reason: with more memory it may have a result.
+bool lacks_memory(std::string_view row);
 /// Whether a row has figures.
 bool has_result(std::string_view row);
 /// Whether it has figures and no finding.

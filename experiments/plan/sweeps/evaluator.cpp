@@ -51,13 +51,8 @@ Finding refusal(const InputError& error, const std::string& source) {
   return {"refused", {}, {}, std::move(text)};
 }
 
-/// The same text whether it was estimated or tried, on any machine, so that rows do not depend on
-/// what else ran.
-SweepOutcome lacks_memory() {
-  return {.result = {},
-          .more = {},
-          .findings = {
-              {"refused", {}, {}, "the simulation needs more memory than this process may use"}}};
+SweepOutcome without_memory() {
+  return {.result = {}, .more = {}, .findings = {{"refused", {}, {}, lacks_memory_text}}};
 }
 
 /// Further values of a run. A pointer that the result does not have is null.
@@ -157,7 +152,7 @@ SweepOutcome Evaluator::run_alone(const std::vector<std::string>& values) {
     return outcome;
   } catch (const std::bad_alloc&) {
     alone_ = false;
-    return lacks_memory();
+    return without_memory();
   }
 }
 
@@ -202,7 +197,7 @@ SweepOutcome Evaluator::run_whole(const std::vector<std::string>& values, std::s
   } catch (const UsageError& error) {
     return {.result = {}, .more = {}, .findings = {{"refused", {}, {}, error.what()}}};
   } catch (const OverBudget&) {
-    return lacks_memory();
+    return without_memory();
   }
 }
 
@@ -210,7 +205,7 @@ SweepOutcome Evaluator::run_document(json document, std::string structure) {
   const Scenario scenario = chain_.scenario(std::move(document), space_.request().source);
   Layout layout = chain_.layout(scenario);
   const auto use = alone_ ? nullptr : room_.take(layout.schedule.actions() * bytes_per_action);
-  if (!alone_ && use == nullptr) return lacks_memory();
+  if (!alone_ && use == nullptr) return without_memory();
   const std::vector<std::string>& results = space_.request().results;
   if (!results.empty() || !layout.codec.phases.empty()) {
     return outcome_of(penstock::run(chain_, std::move(layout)), results);

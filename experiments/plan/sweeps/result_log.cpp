@@ -169,6 +169,7 @@ ResumedRows ResultLog::resume(const ExpectedRow& expected) {
     const bool fits = !wanted.empty() && row->starts_with(wanted) && row->ends_with('}');
     if (!fits) refuse_row(path_, found.rows, *row, wanted);
     if (has_result(*row)) ++found.with_result;
+    if (lacks_memory(*row)) ++found.without_memory;
     ++found.rows;
     size_ += row->size() + 1;
   }

@@ -17,7 +17,8 @@ using ExpectedRow = std::function<std::string(std::uint64_t place)>;
 struct ResumedRows {
   std::uint64_t rows = 0;
   std::uint64_t with_result = 0;
-  bool repaired = false;  // a torn last line was removed
+  std::uint64_t without_memory = 0;  // refused as the process that wrote them had too little
+  bool repaired = false;             // a torn last line was removed
 };
 
 /// A file of rows that only grows. One process at a time has it: a lock goes with the open file, so

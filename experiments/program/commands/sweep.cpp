@@ -45,7 +45,8 @@ struct Totals {
   std::uint64_t with_result = 0;  // of them
   std::uint64_t before = 0;       // there at the start
   bool stopped = false;
-  std::string first_without;  // a row without a result
+  std::string first_without;         // a row without a result
+  std::uint64_t without_memory = 0;  // of those before, refused for lack of memory
 };
 
 SweepArguments arguments_of(const Options& options) {
@@ -113,8 +114,12 @@ Totals run_into_file(const SweepSpace& space, const Options& options, const Shar
   if (there.repaired) say(fmt::format("{}: removed a torn last line", options.output));
   const SweepCount count =
       run_with(space, options, shard, there.rows, [&](std::string_view rows) { log.append(rows); });
-  return {there.rows + count.rows, there.with_result + count.with_result, there.rows, count.stopped,
-          count.first_without};
+  return {there.rows + count.rows,
+          there.with_result + count.with_result,
+          there.rows,
+          count.stopped,
+          count.first_without,
+          there.without_memory};
 }
 
 Totals run_into(const SweepSpace& space, const Options& options, const Shard& shard,
@@ -168,6 +173,10 @@ int run(const Options& options) {
          to_file ? read_row_table(file_of_shard(options.output, shard)) : row_table_of(rows));
   }
   options.output == "-" ? say(summary) : show(fmt::format("{}\n", summary));
+  if (totals.without_memory > 0) {
+    say(fmt::format("not run again: {}, refused for lack of memory before; another -o runs all",
+                    counted(totals.without_memory, "configuration")));
+  }
   if (!totals.first_without.empty()) {
     say("the first without a result: " + reason_of_row(totals.first_without));
   }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "experiments/plan/sweeps/configured.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -61,6 +62,19 @@ TEST_CASE("result file: it goes on behind its last whole row, and a torn one is 
     CHECK(log.appended() == 2);
     CHECK(content_of(path) == whole + row(2) + row(3));
   }
+}
+
+TEST_CASE("result file: rows there that were refused for lack of memory are counted") {
+  const Scratch scratch;
+  const auto refused = [](std::uint64_t item, const std::string& why) {
+    return head(item) + fmt::format(R"(,"findings":[{{"kind":"refused","text":"{}"}}]}})", why) +
+           "\n";
+  };
+  const std::string path = scratch.file(
+      "out.jsonl", row(0) + refused(1, lacks_memory_text) + refused(2, "another reason"));
+  const ResumedRows there = ResultLog(path).resume(expected_row);
+  CHECK(there.rows == 3);
+  CHECK(there.without_memory == 1);
 }
 
 TEST_CASE("result file: a last line that is no beginning of a row is kept and refused") {
