@@ -7,8 +7,10 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <utility>
 
+#include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/named_files.hpp"
@@ -78,7 +80,7 @@ std::uint64_t count_of(const SweepRequest& request) {
   return count;
 }
 
-/// Contents of the files that a scenario names: another model is another sweep.
+/// Contents of a file that a scenario names: another model is another sweep.
 void add_file(const std::string& source, const std::string& path, std::vector<std::string>& texts) {
   const std::size_t slash = source.rfind('/');
   try {
@@ -88,6 +90,38 @@ void add_file(const std::string& source, const std::string& path, std::vector<st
     texts.push_back(read_file(place));
   } catch (const InputError&) {
     texts.emplace_back();  // a configuration without its file is a row with its reason
+  }
+}
+
+/// The file that a value names at a place in it, if it does.
+void add_file_at(std::string_view place, const nlohmann::json& value, const std::string& source,
+                 std::vector<std::string>& texts) {
+  if (!place.empty() && place.front() != '/') return;
+  const nlohmann::json::json_pointer pointer{std::string(place)};
+  if (!value.contains(pointer) || !value.at(pointer).is_string()) return;
+  add_file(source, value.at(pointer).get<std::string>(), texts);
+}
+
+bool mentions(const std::string& text, const std::string& name) {
+  return text.find('"' + name + '"') != std::string::npos;
+}
+
+/// The user's files of the catalogue that texts name, or that what they name takes. Any stack
+/// counts: which one a model takes on a machine need not be said.
+void add_own_catalogue(std::vector<std::string>& texts) {
+  const Catalogue catalogue = read_catalogue();
+  const bool any_own = std::any_of(catalogue.begin(), catalogue.end(),
+                                   [](const auto& one) { return !one.second.built_in; });
+  if (!any_own) return;
+  std::vector<std::string> named = texts;
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    for (const auto& [name, item] : catalogue) {
+      const bool counts = mentions(named[i], name) || (item.is == "stack" && !taken.empty());
+      if (!counts || !taken.insert(name).second) continue;
+      named.push_back(item.text);
+      if (!item.built_in) texts.push_back(item.text);
+    }
   }
 }
 
@@ -101,11 +135,12 @@ void add_axis(const Axis& axis, const std::string& source, std::vector<std::stri
       texts.push_back(
           fmt::format("{}..{} {} {} {}", all.from, all.to, all.count, all.logarithmic, all.whole));
     }
-    for (const char* pointer : file_pointers) {
-      if (axis.pointers[i] != pointer) continue;
+    // A value may be a section that names files.
+    for (const std::string_view of_file : file_pointers) {
+      if (!of_file.starts_with(axis.pointers[i])) continue;
+      const std::string_view place = of_file.substr(axis.pointers[i].size());
       for (const std::string& value : values.list) {
-        const auto path = parse_json(value);
-        if (path.is_string()) add_file(source, path.get<std::string>(), texts);
+        add_file_at(place, parse_json(value), source, texts);
       }
     }
   }
@@ -126,6 +161,7 @@ std::string hash_of(const SweepRequest& request, const std::string& base_hash) {
     texts.push_back(fmt::format("{} {} {}", method, request.sample->count, request.sample->seed));
   }
   for (const std::string& result : request.results) texts.push_back(result);
+  add_own_catalogue(texts);
   return hash_of_texts(texts);
 }
 
@@ -167,11 +203,10 @@ constexpr double two_to_32 = 4294967296.0;
 
 std::string hash_of_base(const SweepRequest& request) {
   std::vector<std::string> texts{request.base->dump()};
-  for (const char* pointer : file_pointers) {
-    const nlohmann::json::json_pointer place(pointer);
-    if (!request.base->contains(place) || !request.base->at(place).is_string()) continue;
-    add_file(request.source, request.base->at(place).get<std::string>(), texts);
+  for (const std::string_view of_file : file_pointers) {
+    add_file_at(of_file, *request.base, request.source, texts);
   }
+  add_own_catalogue(texts);
   return hash_of_texts(texts);
 }
 

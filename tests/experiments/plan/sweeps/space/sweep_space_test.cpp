@@ -3,10 +3,13 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
+#include <cstdlib>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "experiments/input/scenario/document.hpp"
+#include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/sweeps/space/condition.hpp"
 #include "experiments/plan/sweeps/space/read_sweep.hpp"
 #include "sim/base/error.hpp"
@@ -168,6 +171,77 @@ TEST_CASE("sweep space: its hash changes with a value, a condition and a named f
     scratch.file("named.txt", "2");
     CHECK(of_one != SweepSpace(request).hash());
   }
+}
+
+TEST_CASE(
+    "sweep space: its hash changes with any file that it names, in a section of an axis too") {
+  const Scratch scratch;
+  const auto hash = [&](const std::string& axis, const nlohmann::json& base,
+                        const std::string& content) {
+    SweepRequest request = request_with({axis});
+    request.source = scratch.file("s.json", "{}");
+    request.base = std::make_shared<nlohmann::json>(base);
+    scratch.file("a.txt", content);
+    return SweepSpace(request).hash();
+  };
+  const auto changes = [&](const std::string& axis, const nlohmann::json& base) {
+    return hash(axis, base, "1") != hash(axis, base, "2");
+  };
+  for (const std::string_view pointer : file_pointers) {
+    CAPTURE(pointer);
+    nlohmann::json base;
+    base[nlohmann::json::json_pointer(std::string(pointer))] = "a.txt";
+    CHECK(changes("/m=1,2", base));
+    CHECK(changes(fmt::format("{}=a.txt,b.txt", pointer), {}));
+    const std::string section(pointer.substr(0, pointer.rfind('/')));
+    const std::string key(pointer.substr(pointer.rfind('/') + 1));
+    CHECK(changes(fmt::format(R"({}={{"{}":"a.txt"}},{{}})", section, key), {}));
+  }
+  CHECK_FALSE(changes("/title=a.txt,b.txt", {{"title", "a.txt"}}));
+}
+
+TEST_CASE("sweep space: every file that the schema of a scenario knows counts for the hash") {
+  std::set<std::string> files;
+  const std::function<void(const nlohmann::json&, const std::string&)> find =
+      [&](const nlohmann::json& schema, const std::string& place) {
+        if (!schema.contains("properties")) return;
+        for (const auto& [key, value] : schema["properties"].items()) {
+          const bool is_text = value.contains("type") && value["type"] == "string";
+          const bool named = key == "file" || key == "command" || key == "profile";
+          if (is_text && named) files.insert(place + "/" + key);
+          find(value, place + "/" + key);
+        }
+      };
+  find(scenario_schema(), "");
+  CHECK(files == std::set<std::string>(file_pointers.begin(), file_pointers.end()));
+}
+
+TEST_CASE("sweep space: its hash changes with files of the user's catalogue that it may take") {
+  const Scratch folder;
+  ::setenv("PENSTOCK_HARDWARE", folder.path("").c_str(), /*overwrite=*/1);
+  const auto hash = [](const std::string& machine, const std::string& axis) {
+    SweepRequest request = request_with({axis});
+    request.base =
+        std::make_shared<nlohmann::json>(nlohmann::json{{"hardware", {{"name", machine}}}});
+    return SweepSpace(request).hash();
+  };
+  const auto hashes = [&] {
+    return std::vector{hash("ideal", "/m=1,2"), hash("dgx-1", "/m=1,2"), hash("dgx-a100", "/m=1,2"),
+                       hash("ideal", "/hardware/name=dgx-a100,dgx-1")};
+  };
+  const std::vector<std::string> before = hashes();
+  // The link of the GPUs in a DGX A100.
+  folder.file("mine.json",
+              R"({"penstock": 1, "is": "link", "name": "nvlink-3", "summary": "slow",
+                  "bandwidth_bytes_per_s": {"value": 1e9, "assumption": "made up"},
+                  "links": {"value": 1, "assumption": "made up"},
+                  "latency_us": {"value": 1, "assumption": "made up"}})");
+  const std::vector<std::string> after = hashes();
+  ::unsetenv("PENSTOCK_HARDWARE");
+  CHECK(before[0] == after[0]);
+  CHECK(before[1] == after[1]);
+  CHECK(before[2] != after[2]);
+  CHECK(before[3] != after[3]);
 }
 
 TEST_CASE("sweep file: axes, conditions, a sample and settings, and the command line behind them") {
