@@ -1,6 +1,7 @@
 #include "experiments/plan/order_search/search_problem.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "experiments/run/repeat.hpp"
@@ -199,32 +200,39 @@ void check_times(const OrderProblem& problem) {
 /// A set of stages.
 using Stages = std::vector<bool>;
 
-/// Gives each class of a plan, where microbatches differ, the mean time of those of some draws.
-void take_mean_microbatches(const Simulation& simulation, PricedPlan& priced) {
+/// Gives each class of a plan, where chance or documents change its tasks, the mean time of those
+/// of the draws that judge an order.
+void take_mean_microbatches(const Layout& layout, const Simulation& simulation,
+                            PricedPlan& priced) {
   const std::size_t classes = priced.plan.classes.size();
-  std::vector<double> times_us(classes), latencies_us(classes), counts(classes);
-  for (std::uint32_t draw = 0; draw < judged_draws; ++draw) {
+  std::vector<double> times(classes), latencies(classes), counts(classes);  // in picoseconds
+  for (std::uint32_t draw = 0; draw < (layout.documents ? judged_draws : 1); ++draw) {
     const Simulation::Replicas drawn = simulation.draw_replicas(priced, draw);
     for (const Costs& costs : drawn.costs) {
       for (TaskId task = 0; task < priced.plan.tasks(); ++task) {
         const std::uint32_t work = priced.plan.work[task];
-        times_us[work] += to_us(costs.duration_of(drawn.priced.plan, task));
-        latencies_us[work] += to_us(costs.latency_of(drawn.priced.plan, task));
+        const auto add = [](Time time, double& sum) {
+          sum += static_cast<double>(time.picoseconds);
+        };
+        add(costs.duration_of(drawn.priced.plan, task), times[work]);
+        add(costs.latency_of(drawn.priced.plan, task), latencies[work]);
         ++counts[work];
       }
     }
   }
   for (std::size_t work = 0; work < classes; ++work) {
     if (counts[work] == 0) continue;
-    priced.costs.duration[work] = from_us(times_us[work] / counts[work]);
-    priced.costs.latency[work] = from_us(latencies_us[work] / counts[work]);
+    priced.costs.duration[work] = {std::llrint(times[work] / counts[work])};
+    priced.costs.latency[work] = {std::llrint(latencies[work] / counts[work])};
   }
 }
 
 OrderProblem read_problem(const Layout& layout, const Stages& split) {
   const Simulation simulation(layout);
   PricedPlan plan = priced(simulation, plain_order(layout, split));
-  if (layout.documents) take_mean_microbatches(simulation, plan);
+  if (layout.documents || !layout.chance.changes_nothing()) {
+    take_mean_microbatches(layout, simulation, plan);
+  }
   OrderProblem problem = empty_problem(layout);
   const auto& chain = chain_of(layout);
   for (std::size_t p = 0; p < chain.size(); ++p) {
@@ -256,10 +264,18 @@ Stages stages_that_split(const Layout& layout) {
   return all;
 }
 
+/// Whether a class takes as long for every microbatch and replica.
+bool all_alike(const Layout& layout) {
+  const auto& slow = layout.chance.stragglers;
+  return !layout.documents && !layout.chance.differs_among_replicas() &&
+         std::all_of(slow.begin(), slow.end(), [&](const Straggler& one) {
+           return one.from == Microbatch{0} && index(one.until) >= layout.microbatches;
+         });
+}
+
 /// Whether the engine may run orders in less time than the problem says.
 bool may_be_shorter(const Layout& layout) {
-  return layout.overlap == Overlap::fused || layout.recompute.early || layout.chance.varies() ||
-         layout.documents;
+  return layout.overlap == Overlap::fused || layout.recompute.early || !all_alike(layout);
 }
 
 /// Whether a backward as a whole can be better than in two parts without a gap.

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -211,6 +212,51 @@ TEST_CASE("search: a backward stated only as a whole stays whole") {
   CHECK(found["makespan_us"] == 15);
   CHECK(found["proven"] == true);
   CHECK(content_of(desk.scratch.path("o.csv")).find('I') == std::string::npos);
+}
+
+/// Stages by their F, I and W.
+json stages_of(const std::vector<std::array<double, 3>>& times) {
+  json stages = json::array();
+  for (const auto& [forward, input, weight] : times) {
+    stages.push_back(
+        {{"forward_us", forward}, {"backward_input_us", input}, {"backward_weight_us", weight}});
+  }
+  return stages;
+}
+
+TEST_CASE("search: a factor that holds throughout is searched as if stages stated their times") {
+  const Desk desk;
+  json document{{"model", {{"stages", stages_of({{16, 8, 2}, {6, 4, 12}, {16, 8, 14}})}}},
+                {"hardware", {{"name", "ideal"}, {"devices", 3}}},
+                {"schedule", {{"name", "1f1b"}, {"microbatches", 2}}},
+                {"chance", {{"stragglers", {{{"rank", 2}, {"factor", 0.5}}}}}}};
+  const auto found = [&] {
+    desk.scratch.file("s.json", document.dump());
+    return desk.json_of({"search", "s.json", "--evaluations", "5000", "--json"});
+  };
+  const json faster = found();
+  document.erase("chance");
+  document["model"]["stages"] = stages_of({{16, 8, 2}, {6, 4, 12}, {8, 4, 7}});
+  const json stated = found();
+  CHECK(faster["makespan_us"] == stated["makespan_us"]);
+  CHECK(faster["bound_us"] == stated["bound_us"]);
+  CHECK(faster["makespan_us"] <= 70);
+  CHECK(faster["bound_us"] <= faster["makespan_us"]);
+}
+
+TEST_CASE("search: nothing is proven where a rank is slow for some microbatches only") {
+  // Rank 0 takes twice as long for microbatch 0. Microbatch 1 first takes 29 us, and a search
+  // orders microbatches as they are numbered.
+  const Desk desk;
+  const json document{
+      {"model", {{"stages", stages_of({{4, 2, 1}, {6, 1, 5}})}}},
+      {"hardware", {{"name", "ideal"}, {"devices", 2}}},
+      {"schedule", {{"name", "1f1b"}, {"microbatches", 2}}},
+      {"chance", {{"stragglers", {{{"rank", 0}, {"factor", 2}, {"from", 0}, {"until", 1}}}}}}};
+  desk.scratch.file("s.json", document.dump());
+  const json found = desk.json_of({"search", "s.json", "--evaluations", "2000", "--json"});
+  CHECK(found["proven"] == false);
+  CHECK(found["bound_us"].is_null());
 }
 
 TEST_CASE("search: a whole B that is shorter than I and W is decided in the search, and proven") {
