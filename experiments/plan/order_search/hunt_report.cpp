@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t most_named_rows = 8;
 
 std::string gap_text(const HuntResult& result) {
-  if (result.proven) return "proven: no order is shorter";
+  if (result.proven) return "proven: no order on the placements tried is shorter";
   if (result.bound.picoseconds <= 0) return "no bound is known";
   const TimeUnit unit = unit_for(result.bound);
   return fmt::format("at most {} above the bound of {} {}", percent_text(result.gap()),

@@ -212,6 +212,9 @@ TEST_CASE("search: a backward stated only as a whole stays whole") {
   CHECK(found["makespan_us"] == 15);
   CHECK(found["proven"] == true);
   CHECK(content_of(desk.scratch.path("o.csv")).find('I') == std::string::npos);
+  CHECK(desk.run({"search", "s.json", "--evaluations", "500"})
+            .output.find("proven: no order on the placements tried is shorter") !=
+        std::string::npos);
 }
 
 /// Stages by their F, I and W.
