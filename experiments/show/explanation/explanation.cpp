@@ -61,9 +61,42 @@ Advice transfers(const Explanation& explanation, const Report& report) {
                              percent_text(share))};
 }
 
-/// The tail runs after the pipeline, so it overlaps with nothing.
-Advice tail(const Explanation& explanation, const Report& report) {
-  const double share = share_of_passes(explanation, report, is_tail);
+/// How long a task of a link waits for slower data replicas: what its latency has beyond that of
+/// its class.
+Time wait_for_replicas(const RunResult& result, TaskId task) {
+  const Costs& costs = result.costs;
+  const std::uint32_t work = result.plan->work[task];
+  const double stated = to_us(costs.duration[work]);
+  const double factor = stated > 0 ? to_us(costs.duration_of(*result.plan, task)) / stated : 1;
+  const Time own = from_us(to_us(costs.latency[work]) * factor);
+  return std::max(Time{}, costs.latency_of(*result.plan, task) - own);
+}
+
+/// Of the critical path, what reductions and gathers of weights wait for slower data replicas.
+Time waits_for_replicas(const RunResult& result) {
+  Time waited{};
+  if (!result.chance_among_replicas) return waited;
+  for (const PathStep& step : result.report->critical_path) {
+    if (!is_tail(result.plan->class_of(step.task).pass)) continue;
+    waited += std::min(step.work(), wait_for_replicas(result, step.task));
+  }
+  return waited;
+}
+
+Advice slower_replicas(const RunResult& result) {
+  const double share = of_makespan(waits_for_replicas(result), *result.report);
+  return {share, fmt::format("gradient reduction and weight gathering wait for slower data "
+                             "replicas during {} of the critical path: find out what slows them "
+                             "down",
+                             percent_text(share))};
+}
+
+/// The tail runs after the pipeline, so it overlaps with nothing. No link shortens a wait for other
+/// replicas.
+Advice tail(const RunResult& result, const Explanation& explanation) {
+  const Report& report = *result.report;
+  const double share = share_of_passes(explanation, report, is_tail) -
+                       of_makespan(waits_for_replicas(result), report);
   return {share,
           fmt::format("gradient reduction and weight gathering take {} of the critical path: "
                       "use faster links between replicas, fewer replicas, or "
@@ -179,7 +212,8 @@ std::vector<std::string> advice_for(const RunResult& result, const Explanation& 
   constexpr double worth_saying = 0.01;
   std::vector<Advice> all{imbalance(report),
                           transfers(explanation, report),
-                          tail(explanation, report),
+                          tail(result, explanation),
+                          slower_replicas(result),
                           fill_and_drain(explanation, report),
                           launches(explanation, report),
                           contention(result, explanation),
@@ -269,6 +303,11 @@ Explanation explain_times(const RunResult& result) {
 Explanation explain(const RunResult& result) {
   Explanation explanation = explain_times(result);
   explanation.sensitivity = sensitivities(result, most_sensitivities);
+  if (result.chance_among_replicas) {
+    explanation.notes.emplace_back(
+        "data replicas differ: the critical path is that of one of them, and its reductions "
+        "include their waits for slower ones");
+  }
   return explanation;
 }
 

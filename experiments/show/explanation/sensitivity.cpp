@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "experiments/run/simulation.hpp"
 #include "sim/engines/events.hpp"
 
 namespace penstock {
@@ -95,6 +96,15 @@ double bandwidth_of(const Network& network, const Route& route, const Change* ch
     least = std::min(least, network.links[link].bandwidth_bytes_per_s / (faster ? shorter : 1));
   }
   return least;
+}
+
+/// Data replicas that differ wait for each other, and a change shortens all of them: so each is
+/// drawn anew, with its waits.
+std::optional<Time> makespan_among_replicas(Layout layout, PricedPlan priced) {
+  layout.policy = nullptr;  // its order is decided
+  priced.costs.task_duration.clear();
+  priced.costs.task_latency.clear();
+  return Simulation(layout).makespan_of_draw(priced, 0);
 }
 
 }  // namespace
@@ -241,6 +251,9 @@ Conditions Changes::conditions_with(const Change& change) const {
 std::optional<Time> Changes::makespan_with(const Change& change) {
   changed_.costs = costs_with(change);
   changed_.conditions = conditions_with(change);
+  if (result_.chance_among_replicas && !result_.batch) {
+    return makespan_among_replicas(result_.layout, changed_);
+  }
   RunOutcome outcome = simulate(changed_, std::move(timeline_));
   if (std::holds_alternative<Standstill>(outcome)) return std::nullopt;
   timeline_ = std::get<Timeline>(std::move(outcome));

@@ -183,6 +183,25 @@ TEST_CASE("a rank that is slower than the model says is named") {
   for (const std::string& one : uneven) CHECK(one.find("find out") == std::string::npos);
 }
 
+TEST_CASE("a wait for a slower data replica is named, and no link is blamed for it") {
+  // Replica 0 comes to its reduction at 600 us, replica 1 at 1560: 61.5 % of the run.
+  const Explanation explanation = explain(run(parse_scenario(R"({
+    "model":    { "stages": [ {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1},
+                              {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1} ] },
+    "hardware": { "name": "ideal", "devices": 4 },
+    "parallel": { "pipeline": 2, "data": 2 },
+    "schedule": { "name": "1f1b", "microbatches": 4 },
+    "chance":   { "stragglers": [ {"rank": 1, "factor": 3, "replica": 1} ] } })",
+                                                             "s.json")));
+  const auto& advice = explanation.advice;
+  CHECK(std::count(advice.begin(), advice.end(),
+                   "gradient reduction and weight gathering wait for slower data replicas during "
+                   "61.5 % of the critical path: find out what slows them down") == 1);
+  for (const std::string& one : advice) CHECK(one.find("faster links") == std::string::npos);
+  REQUIRE(explanation.notes.size() == 1);
+  CHECK(explanation.notes[0].starts_with("data replicas differ"));
+}
+
 TEST_CASE("of links that several pairs share, the busiest is named where transfers contend") {
   // Ranks 0 and 2 send 4,000 bytes to 1 and 3 at once, 1-9 instead of 1-5 us: 8 of 10 us of the
   // spine, which it fills, and half of that is contention. Each receiver waits for it before its

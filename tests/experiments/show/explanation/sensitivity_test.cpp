@@ -145,6 +145,20 @@ TEST_CASE("when another path is as long, less is gained than was predicted") {
   CHECK(said_of(said, "stage 0") == "path 4, predicted 0.04, gain 0.04");
 }
 
+TEST_CASE("where data replicas differ, a change shortens the slower one too, and the wait for it") {
+  // Replica 1 takes 40, then 4 * (120 + 240) on its slow rank, then 80 until the reduction. In
+  // replica 0, which is shown, that rank has 4 * (40 + 80) on the path, and waits for the rest.
+  const auto said = sensitivities_of(R"({
+    "model":    { "stages": [ {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1},
+                              {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1} ] },
+    "hardware": { "name": "ideal", "devices": 4 },
+    "parallel": { "pipeline": 2, "data": 2 },
+    "schedule": { "name": "1f1b", "microbatches": 4 },
+    "chance":   { "stragglers": [ {"rank": 1, "factor": 3, "replica": 1} ] } })");
+  CHECK(said_of(said, "stage 1") == "path 480, predicted 4.8, gain 14.4");
+  CHECK(said_of(said, "stage 0") == "path 120, predicted 1.2, gain 1.2");
+}
+
 TEST_CASE("a fused cell gets shorter with its longer part, until that is the other one") {
   // F0, then the cell of F1 and B0, then B1, on one rank; B takes 5 us and so does the cell.
   const auto said = [](double forward_us) {
