@@ -16,6 +16,7 @@
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
+#include "sim/costs/collective_times.hpp"
 #include "sim/engines/replicas.hpp"
 #include "sim/order/weight_versions.hpp"
 #include "sim/report/report.hpp"
@@ -32,6 +33,47 @@ void note_sums(RunResult& result) {
       layout.memory.zero < 2 || (layout.memory.zero == 2 && result.training.whole_gradients)
           ? "gradients are reduced after a rank's last backward (/parallel/overlap_sums)"
           : "each pass waits for its own collectives (/parallel/overlap_sums)");
+}
+
+/// The time of a sum of gradients over the ranks that hold a model stage; nothing where stated
+/// routes lead no such way.
+Time time_of_sum(const RunResult& result, std::uint32_t stage) {
+  const Demand& demand = result.demand;
+  const std::vector<StageCollective> sum{
+      {CollectiveKind::all_reduce, result.training.gradient_factor}};
+  const auto hardware = hardware_of(result.layout);
+  const std::vector<Rank>& ranks = demand.stages[stage].ranks;
+  const Carried carried = carried_by(sum, demand.stages[stage], demand.replicas);
+  try {
+    const TransferTime time =
+        CollectiveTimes(demand, *hardware).of(stage, sum, carried, {ranks[0], ranks[1]});
+    return from_us(time.occupies_us + time.latency_us);
+  } catch (const InputError&) {
+    return {};
+  }
+}
+
+/// Notes that an order without flushes sums gradients over the ranks of one stage at no cost. Of
+/// several such stages it names the one with the most bytes.
+void note_free_sums(RunResult& result) {
+  if (!result.layout.schedule.has(Pass::update)) return;
+  const std::vector<StageDemand>& stages = result.demand.stages;
+  std::uint32_t largest = 0;
+  double most = 0;
+  for (std::uint32_t stage = 0; stage < stages.size(); ++stage) {
+    if (stages[stage].ranks.size() < 2 || stages[stage].parameter_bytes <= most) continue;
+    largest = stage;
+    most = stages[stage].parameter_bytes;
+  }
+  if (most == 0) return;
+  const Time time = time_of_sum(result, largest);
+  const TimeUnit unit = unit_for(time);
+  result.notes.push_back(fmt::format(
+      "gradients of replicated stages are summed at no cost, since the order has no flush: for "
+      "stage {}, {} over {} ranks{} each time",
+      largest, bytes_text(static_cast<std::uint64_t>(most * result.training.gradient_factor)),
+      stages[largest].ranks.size(),
+      time == Time{} ? "" : fmt::format(" and {} {}", short_time_text(time, unit), unit.name)));
 }
 
 /// Notes how many data replicas stand for all.
@@ -184,6 +226,7 @@ void add_report(RunResult& result) {
     note_conditions(result);
   }
   note_sums(result);
+  note_free_sums(result);
   note_replicas(result);
   if (layout.overheads.warm_up_us.value_or(0) > 0) {
     result.first_iteration_us = to_us(makespan) + *layout.overheads.warm_up_us;

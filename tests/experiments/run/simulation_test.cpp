@@ -97,6 +97,28 @@ TEST_CASE("to stall, a run needs a capacity; to offload, an order that is known 
       InputError);
 }
 
+TEST_CASE("an order without flushes says what the sums of its replicated stages would cost") {
+  const auto notes = [](const char* hardware) {
+    const RunResult result = run(parse_scenario(R"({
+      "model":     { "stages": [ {"forward_us": 1, "backward_us": 2, "parameter_bytes": 100},
+                                 {"forward_us": 3, "backward_us": 6, "parameter_bytes": 3e9} ] },
+      "hardware":  )" + std::string(hardware) + R"(,
+      "partition": { "ranks": [[0], [1, 2, 3]] },
+      "schedule":  { "name": "pipedream", "microbatches": 48 } })",
+                                                "s.json"));
+    std::string text;
+    for (const std::string& note : result.notes) text += note + "\n";
+    return text;
+  };
+  // Each of 3 ranks sends 2/3 of 3e9 bytes twice, at 1e9 bytes/s.
+  const std::string cost =
+      "gradients of replicated stages are summed at no cost, since the order has no flush: for "
+      "stage 1, 2.794 GiB over 3 ranks";
+  CHECK(notes(R"({"name": "ideal", "bandwidth_bytes_per_s": 1e9})") ==
+        cost + " and 4 s each time\n");
+  CHECK(notes(R"({"name": "ideal"})") == cost + " each time\n");
+}
+
 TEST_CASE("a time that a profile lacks leads to its rows that are not used, if there are any") {
   const std::string path =
       std::string(PENSTOCK_ROOT) + "/tests/scenarios/a_profile_gives_times_between_its_points.json";
