@@ -59,9 +59,10 @@ ordered_json worst_json(const RunResult& result, const MemoryExplanation& explan
 
 ordered_json change_json(const TriedChange& change, Time present) {
   const double ratio = present > Time{} ? to_us(change.makespan) / to_us(present) : 1;
-  return {{"change", change.change.text()},         {"rank", index(change.worst)},
-          {"peak_memory_bytes", change.peak_bytes}, {"fits", or_null(change.fits())},
-          {"makespan_us", to_us(change.makespan)},  {"makespan_ratio", ratio}};
+  return {{"change", change.change.text()}, {"options", change.change.options()},
+          {"rank", index(change.worst)},    {"peak_memory_bytes", change.peak_bytes},
+          {"fits", or_null(change.fits())}, {"makespan_us", to_us(change.makespan)},
+          {"makespan_ratio", ratio}};
 }
 
 const char* aim_name(MemoryAim aim) {
@@ -138,11 +139,11 @@ std::string heading(const MemoryExplanation& explanation) {
 
 std::string changes_text(const RunResult& result, const MemoryExplanation& explanation,
                          TimeUnit unit) {
-  std::string text = fmt::format("{}, one at a time, as --set takes them\n", heading(explanation));
+  std::string text = fmt::format("{}, each simulated alone\n", heading(explanation));
   const Time now = result.report->makespan;
   const auto cells = [&](const TriedChange& change) -> TableRow {
     const char* const fits = !change.word ? "-" : *change.fits() ? "yes" : "no";
-    return {change.change.text(),
+    return {change.change.options(),
             fits,
             fmt::format("{}", index(change.worst)),
             bytes_text(change.peak_bytes),

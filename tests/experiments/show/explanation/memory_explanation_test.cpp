@@ -240,6 +240,12 @@ TEST_CASE("other chunk counts are tried, of the present order and of others") {
       text, {"/schedule/name=interleaved-1f1b", "/parallel/chunks=4", "/memory/capacity_bytes=1"});
   CHECK(change_of(tight, "/parallel/chunks=8"));
   CHECK(change_of(tight, "/schedule/name=1f1b /parallel/chunks=1"));
+  const auto document = memory_explanation_json(tight.result, tight.explanation);
+  const auto named = [](const auto& change) {
+    return change["change"] == "/schedule/name=1f1b /parallel/chunks=1" &&
+           change["options"] == "--set '/schedule/name=1f1b' --set '/parallel/chunks=1'";
+  };
+  CHECK(std::any_of(document["changes"].begin(), document["changes"].end(), named));
 }
 
 TEST_CASE("a run that comes to a halt for want of memory is explained without its limit") {
@@ -285,8 +291,11 @@ TEST_CASE("the text says which rank, how much too much, what helps, and what is 
   CHECK(
       says("worst rank: 0 (stage 0), 130 B, 13.0 % above the mean\n"
            "difference from the mean: stash +15 B\n"));
-  CHECK(
-      says("it does not fit; changes that reduce the peak, one at a time, as --set takes them\n"));
+  CHECK(says("it does not fit; changes that reduce the peak, each simulated alone\n"));
+  CHECK(says("\n--set '/"));
+  for (const auto& change : memory_explanation_json(all.result, all.explanation)["changes"]) {
+    CHECK(change["options"].get<std::string>().starts_with("--set '"));
+  }
   CHECK(says("/memory/context_bytes is 0"));
   CHECK(says("finding: out of memory: "));
 }
