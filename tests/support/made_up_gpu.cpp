@@ -105,14 +105,16 @@ std::vector<ProfileRow> MadeUpGpu::products() const {
   return rows;
 }
 
-std::vector<ProfileRow> MadeUpGpu::transfers() const {
+std::vector<ProfileRow> MadeUpGpu::transfers(const std::vector<int>& links) const {
   std::vector<ProfileRow> rows;
   for (double bytes = 65536; bytes < 3e8; bytes *= 4) {
-    const double ns = 1e3 * link_latency_us + bytes / link_rate;
-    rows.push_back(made_up_row(
-        *this, {"transfer_paced", "", fmt::format("bytes={} links=1 sms=4", bytes), "solo"}, ns));
-    rows.push_back(
-        made_up_row(*this, {"copy", "", fmt::format("bytes={}", bytes), "solo"}, 2 * ns));
+    for (const int count : links) {
+      const std::string shape = fmt::format("bytes={} links={} sms=4", bytes, count);
+      rows.push_back(made_up_row(*this, {"transfer_paced", "", shape, "solo"},
+                                 1e3 * link_latency_us + bytes / (link_rate / count)));
+    }
+    rows.push_back(made_up_row(*this, {"copy", "", fmt::format("bytes={}", bytes), "solo"},
+                               2 * (1e3 * link_latency_us + bytes / link_rate)));
   }
   return rows;
 }

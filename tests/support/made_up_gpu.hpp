@@ -34,7 +34,8 @@ struct MadeUpGpu {
 
   std::vector<ProfileRow> scaling() const;
   std::vector<ProfileRow> products() const;
-  std::vector<ProfileRow> transfers() const;
+  /// Of one link of an engine of 4 SMs, for each number of links that share it.
+  std::vector<ProfileRow> transfers(const std::vector<int>& links = {1}) const;
   std::vector<ProfileRow> launches() const;
   std::vector<ProfileRow> clocks() const;
   std::vector<ProfileRow> pairs() const;  // of 2, 4 and 8 ranks

@@ -60,7 +60,8 @@ DeviceFit fit_scaling(std::span<const DeviceProbe> probes, std::string_view kern
 /// Matrix products: start, multiply-adds in waves of tiles over SMs, and operands.
 DeviceFit fit_products(std::span<const DeviceProbe> probes, const BootstrapPlan& plan);
 
-/// Copies and transfers: pieces of latency and bandwidth, a fit for each kind and number of SMs.
+/// Copies and transfers: pieces of latency and bandwidth, a fit for each kind and link engine, which
+/// is a number of SMs and of the links that share them.
 std::vector<DeviceFit> fit_transfers(std::span<const DeviceProbe> probes,
                                      const BootstrapPlan& plan);
 

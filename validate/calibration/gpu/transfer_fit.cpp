@@ -14,10 +14,13 @@ constexpr double far_from_pieces = 0.05;
 
 using TransferGroups = std::map<std::string, std::vector<DeviceProbe>>;
 
-/// "transfer_paced on 4 SMs": kernels that copy on the SMs of links; copy engines do not use them.
+/// "transfer_paced on 12 SMs, for 6 links": kernels that copy on the SMs of links, of which each
+/// link has its share; copy engines do not use them.
 std::string transfer_title(const DeviceProbe& probe) {
   if (probe.kernel != "transfer_paced") return probe.kernel;
-  return fmt::format("{} on {} SMs", probe.kernel, probe.size("sms"));
+  std::string title = fmt::format("{} on {} SMs", probe.kernel, probe.size("sms"));
+  const double links = probe.size("links");
+  return links > 1 ? fmt::format("{}, for {} links", title, links) : title;
 }
 
 TransferGroups transfer_groups(std::span<const DeviceProbe> probes) {

@@ -162,6 +162,16 @@ TEST_CASE("launches, nodes and stamps are lines, and a stamp costs more than an 
   CHECK(value(fits[0], "host time of a launch") == doctest::Approx(2.5).epsilon(0.02));
   CHECK(value(fits[1], "latency of an idle stream") == doctest::Approx(7).epsilon(0.05));
   CHECK(value(fits[2], "empty node") == doctest::Approx(1.25).epsilon(0.02));
+TEST_CASE("transfers: links that share the SMs of an engine have a rate of their own") {
+  const auto fits = fit_transfers(probes(MadeUpGpu().transfers({1, 2, 4})), few_draws);
+  REQUIRE(fits.size() == 4);
+  CHECK(fits[1].name == "transfer_paced on 4 SMs");
+  CHECK(fits[2].name == "transfer_paced on 4 SMs, for 2 links");
+  CHECK(value(fits[1], "rate") == doctest::Approx(200));
+  CHECK(value(fits[2], "rate") == doctest::Approx(100));
+  CHECK(value(fits[3], "rate") == doctest::Approx(50));
+}
+
   CHECK(value(fits[3], "stamp node") == doctest::Approx(2).epsilon(0.02));
   CHECK(value(fits[3], "stamp beyond an empty node") == doctest::Approx(0.75).epsilon(0.1));
   CHECK(fit_launches({}, few_draws)[2].refusal.starts_with("needs 2 numbers of nodes, got 0;"));
