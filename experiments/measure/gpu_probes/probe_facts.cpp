@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/json_lines.hpp"
 #include "experiments/measure/gpu_probes/probe_file.hpp"
 #include "sim/base/error.hpp"
 #include "validate/machine/host.hpp"
@@ -67,14 +70,16 @@ void add_device(const JsonView& fact, ProbeFacts& facts) {
 ProbeFacts read_probe_facts(const std::string& path) {
   ProbeFacts facts;
   std::optional<std::string> cublaslt;
-  for_each_line(path, [&](const JsonView& fact) {
+  for_each_json_line(path, [&](const nlohmann::json& line) {
+    const JsonView fact(line);
     const std::string& about = fact.at("about").text();
     if (about == "device") add_device(fact, facts);
     if (about == "cublaslt version") {
       cublaslt = cublaslt_version_text(fact.at("version").whole(most_version));
     }
-    if (about == "product") {
-      facts.algorithm_of[fact.at("shape").text()] = fact.at("algorithm").text();
+    const auto algorithm = fact.find("algorithm");  // none where the library refused the product
+    if (about == "product" && algorithm) {
+      facts.algorithm_of[fact.at("shape").text()] = algorithm->text();
     }
   });
   if (facts.environment.empty()) {

@@ -9,6 +9,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/json_lines.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 #include "validate/calibration/gpu/device_probe.hpp"
@@ -84,27 +85,6 @@ std::pair<std::string, std::string> files_of(const std::string& path) {
   return {probes.string(), (probes.parent_path() / "facts.jsonl").string()};
 }
 
-/// A line is a document of its own, so its errors are in its line 1: only the column is kept.
-InputError in_line(std::size_t number, const InputError& error) {
-  constexpr std::string_view first = "line 1, ";
-  const std::string& where = error.where();
-  if (where.starts_with(first)) {
-    return InputError(fmt::format("line {}, {}", number, where.substr(first.size())), error.what());
-  }
-  return InputError(fmt::format("line {}{}{}", number, where.empty() ? "" : ": ", where),
-                    error.what());
-}
-
-void read_line(std::string_view text, std::size_t number,
-               const std::function<void(const JsonView&)>& take) {
-  try {
-    const nlohmann::json document = parse_json(text);
-    take(JsonView(document));
-  } catch (const InputError& error) {
-    throw in_line(number, error);
-  }
-}
-
 }  // namespace
 
 std::vector<ProfileRow> read_probes(const std::string& path) {
@@ -120,25 +100,13 @@ std::vector<ProfileRow> read_probes(const std::string& path) {
   }
   const ProbeFacts facts = read_probe_facts(beside);
   std::vector<ProfileRow> rows;
-  for_each_line(probes, [&](const JsonView& line) { rows.push_back(row_in(line, facts)); });
+  for_each_json_line(
+      probes, [&](const nlohmann::json& line) { rows.push_back(row_in(JsonView(line), facts)); });
   if (rows.empty()) {
     throw in_file(probes, InputError("it has no measurements; penstock_gpu_check --all FOLDER "
                                      "writes them"));
   }
   return rows;
-}
-
-void for_each_line(const std::string& path, const std::function<void(const JsonView&)>& take) {
-  const std::string content = read_file(path);
-  try {
-    std::string_view rest = checked_text(content);
-    for (std::size_t number = 1; !rest.empty(); ++number) {
-      const std::string_view line = take_line(rest);
-      if (!trimmed(line).empty()) read_line(line, number, take);
-    }
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
 }
 
 }  // namespace penstock

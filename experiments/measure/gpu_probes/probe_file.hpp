@@ -1,11 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "experiments/input/files/json_input.hpp"
 #include "validate/store/stored_row.hpp"
 
 namespace penstock {
@@ -24,10 +22,5 @@ ProbeFacts read_probe_facts(const std::string& path);
 /// Reads what `penstock_gpu_check --all FOLDER` measured: `path` is FOLDER or FOLDER/probes.jsonl,
 /// and facts.jsonl is beside it. Rows in the order of lines. Throws InputError with file and line.
 std::vector<ProfileRow> read_probes(const std::string& path);
-
-/// Calls `take` for each line of a file of JSON lines; blank lines are skipped. Errors get the
-/// file, the line, and the place in it: "out/probes.jsonl: line 3: /samples_ns/2: …". Throws
-/// InputError.
-void for_each_line(const std::string& path, const std::function<void(const JsonView& line)>& take);
 
 }  // namespace penstock

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "experiments/input/fields/fields.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/json_lines.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -103,24 +103,11 @@ void add_row(const json& line, KernelRun& run) {
 
 KernelRun read_kernel_run(const std::string& path) {
   KernelRun run;
-  std::istringstream text(read_file(path));
-  std::string line;
-  for (std::size_t number = 1; std::getline(text, line); ++number) {
-    // The machine may have gone while the last line was written.
-    if (text.eof() && !is_json(line)) break;
-    try {
-      const json document = parse_json(line);
-      if (number > 1) {
-        add_row(document, run);
-        continue;
-      }
-      check(machine_fields(), document);
-      read_fields(machine_fields(), document, &run);
-    } catch (const InputError& error) {
-      const std::string place = error.where().empty() ? "" : ": " + error.where();
-      throw in_file(path, InputError(fmt::format("line {}{}", number, place), error.what()));
-    }
-  }
+  for_each_json_line(path, [&](const json& line) {
+    if (!run.device.empty()) return add_row(line, run);
+    check(machine_fields(), line);
+    read_fields(machine_fields(), line, &run);
+  });
   if (run.kernels.empty()) throw in_file(path, InputError("", "it has no kernel"));
   return run;
 }

@@ -170,9 +170,35 @@ TEST_CASE("probes: wrong lines are named by file, line and place") {
   CHECK(refusal(scratch, replaced(one_probe, "2026-11-20T12", "yesterday")) ==
         "probes.jsonl: line 1: it was measured at \"yesterday:00:00Z\"; a time reads "
         "2026-11-21T18:40:00Z");
-  CHECK(refusal(scratch, good + good.substr(0, 40)).starts_with("probes.jsonl: line 2, column 4"));
+  CHECK(refusal(scratch, good + good.substr(0, 40) + "\n")
+            .starts_with("probes.jsonl: line 2, column 4"));
   CHECK(refusal(scratch, "") ==
         "probes.jsonl: it has no measurements; penstock_gpu_check --all FOLDER writes them");
+}
+
+TEST_CASE("probes: a check that ended while it wrote a line leaves all others") {
+  const Scratch scratch;
+  const std::string good = std::string(one_probe) + "\n", fact = std::string(device_fact) + "\n";
+  CHECK(refusal(scratch, good + good.substr(0, 40)) == "read");
+  CHECK(read_probes(scratch.path("probes.jsonl")).size() == 1);
+  scratch.file("facts.jsonl", fact + fact.substr(0, 40));
+  CHECK(read_probes(scratch.path("probes.jsonl")).size() == 1);
+}
+
+TEST_CASE("probes: a product that the library refuses leaves the others their algorithms") {
+  const Scratch scratch;
+  FakeGpu gpu;
+  gpu.most_product_rows = 63;
+  const GpuCalls calls = gpu.calls();
+  const CheckOutput output(scratch.path("out"));
+  check_device({calls, output, {}, true});
+  check_products({calls, output, {}, true});
+  gpu.most_product_rows = 64;
+  check_products({calls, output, {}, true});
+  const std::vector<ProfileRow> rows = read_probes(scratch.path("out"));
+  const auto is_product = [](const ProfileRow& row) { return row.point.kernel == "product"; };
+  CHECK(std::ranges::count_if(rows, is_product) == 5);
+  for (const ProfileRow& row : rows) CHECK((!is_product(row) || row.build == "algorithm 7"));
 }
 
 TEST_CASE("probes: facts must say of which machine they are, and of one alone") {
