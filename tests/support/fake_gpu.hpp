@@ -45,6 +45,7 @@ class FakeGpu {
   bool keeps_partition = true;      // else every action runs on the SMs of the first rank
   std::uint64_t copy_ns_least = 0;  // minimum duration of a copy
   std::uint64_t stamp_ns = 0;       // what stamps add to a kernel
+  std::uint64_t issue_ns = 0;       // of the host, for each kernel, copy, event and wait
   std::uint64_t engine_ns = 0;      // of a copy to or from pinned memory
   int lost_copy = -1;               // this copy moves nothing, counted from 0
   int failing_launch = -1;          // this launch fails, counted from 0

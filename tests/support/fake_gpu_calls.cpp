@@ -31,6 +31,7 @@ int enqueue(GpuStream stream, std::function<int()> work) {
     return error;
   };
   if (gpu->origin == nullptr) {
+    gpu->host_ns += gpu->issue_ns;
     stream->now_ns = std::max(stream->now_ns, gpu->host_ns);
     return in_queue();
   }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "tests/support/fake_gpu.hpp"
@@ -118,6 +119,24 @@ TEST_CASE("gpu check: a GPU without green contexts is measured too, and says so"
     const std::string kernel = times.at("kernel"), shape = times.at("shape");
     if (kernel != "product" && kernel != "transformer") continue;
     CHECK(shape.find(" sms=132") != std::string::npos);
+  }
+  fs::remove_all(folder);
+}
+
+// An H200's host takes 4 µs for a launch: 40 µs for ten, which take no time themselves.
+TEST_CASE("gpu check: what is timed does not wait for the host") {
+  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_check_host";
+  FakeGpu gpu;
+  gpu.issue_ns = 4000;
+  const GpuCalls calls = gpu.calls();
+  const CheckOutput output(folder.string());
+  const CheckRun run{calls, output, {}, false};
+  const GpuDevice device(calls, 1, 0);
+  const auto ten_launches = [&](GpuStream stream) {
+    for (int i = 0; i < 10; ++i) CHECK(calls.launch_nothing(stream) == 0);
+  };
+  for (const auto lane : {std::optional<std::uint32_t>(), std::optional<std::uint32_t>(0)}) {
+    for (const double ns : timed(run, device, lane, ten_launches)) CHECK(ns == 0);
   }
   fs::remove_all(folder);
 }
