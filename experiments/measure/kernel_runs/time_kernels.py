@@ -167,7 +167,8 @@ class Passes:
     def __init__(self, row, device):
         layers = [layer["parts"] for layer in row["layers"] for _ in range(layer.get("repeat", 1))]
         documents, dtype = scenario_model.Documents(), DTYPES[row["dtype"]]
-        model = nn.Sequential(*(scenario_model.Block(documents, parts) for parts in layers))
+        with device:  # a CPU takes seconds to draw the weights of a large model
+            model = nn.Sequential(*(scenario_model.Block(documents, parts) for parts in layers))
         self.model = model.to(device, dtype)
         shape, first = (int(row["examples"]), int(row["sequence"])), layers[0][0]
         self.x = torch.randint(int(first["vocab"]), shape, device=device) \
