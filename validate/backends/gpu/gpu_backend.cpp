@@ -134,6 +134,15 @@ std::string layers_text(const GpuProgram& program) {
   return least < most ? fmt::format("{} to {}", least, most) : fmt::format("{}", most);
 }
 
+/// Whether the host was ahead of tasks that run one at a time.
+std::string host_text(double share) {
+  constexpr double most = 0.9;
+  const double percent = 100 * std::min(share, 1.0);
+  return share < most
+             ? fmt::format("none: the host issued for {:.0f} % of a run at most", percent)
+             : fmt::format("the host issued for {:.0f} % of a run: kernels wait for it", percent);
+}
+
 /// Where a graph of all lanes needs them, lanes share all SMs.
 GpuDevice device_for(const Job& job, GpuOrdering ordering, const GpuCalls& calls) {
   const std::uint32_t ranks = job.priced.plan.ranks;
@@ -198,6 +207,7 @@ class GpuBackend : public Backend {
   bool has_virtual_sms_ = false;
   bool shares_queues_ = false;
   GpuOverheads overheads_;
+  double host_share_ = 0;  // of a run, that the host issued: the most
   std::vector<std::uint32_t> wrong_transfers_;
 };
 
@@ -259,6 +269,7 @@ std::vector<Time> GpuBackend::profile() {
 RunOutcome GpuBackend::run() {
   if (standstill_) return *standstill_;
   GpuRun run = executor_->run();
+  host_share_ = std::max(host_share_, static_cast<double>(run.issue_ns) / run.elapsed_ns);
   rates_.add(executor_->program(), run);
   if (one_by_one()) set_side_by_side(program_, job_.real_links, run);
   return timeline_of(job_.priced.plan, run);
@@ -318,7 +329,7 @@ void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
                                  : fmt::format("paced copies, at {:.1f} % of their rate or more",
                                                100 * rates_.least());
   all["stamp_overhead"] = fmt::format("{:.2f} %", 100 * overheads_.stamps);
-  all["host_effect"] = one_by_one() ? "none: the host is ahead of tasks that run one at a time"
+  all["host_effect"] = one_by_one() ? host_text(host_share_)
                        : overheads_.host_effect
                            ? fmt::format("{:.2f} %", 100 * *overheads_.host_effect)
                            : "unknown, no graph of all lanes: " + device_.why_no_graph();

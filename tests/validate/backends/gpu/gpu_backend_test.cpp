@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
+#include <thread>
 
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
@@ -200,6 +202,28 @@ TEST_CASE("gpu backend: one at a time, actions have the whole GPU and links thei
   CHECK(environment.at("backend") == "cuda_logical");
   CHECK(environment.at("partition_sms") == "132");
   CHECK(environment.at("validates").find("on the whole GPU") != std::string::npos);
+}
+
+// Runs of the fake GPU take simulated time, and its host real time: a run of seconds is issued in
+// far less, one of milliseconds in more if a launch takes one.
+TEST_CASE("gpu backend: one action at a time, the share that the host issued is measured") {
+  static decltype(GpuCalls::launch_action) launch;
+  const FakeGpu gpu;
+  GpuCalls calls = gpu.calls();
+  const System system = system_of(*find_named(schedule_entries(), "1f1b"), 2, 4);
+  const auto host_effect = [&](std::int64_t action_ns) {
+    const Job job = job_of(system, {.mean_action_ns = action_ns, .least_work_ns = 0});
+    const auto backend = make_gpu_backend(job, GpuOrdering::one_by_one, calls);
+    backend->run();
+    return backend->environment().at("host_effect");
+  };
+  CHECK(host_effect(1'000'000'000).starts_with("none: the host issued for "));
+  launch = calls.launch_action;
+  calls.launch_action = [](GpuStream stream, const GpuActionKernel& kernel) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return launch(stream, kernel);
+  };
+  CHECK(host_effect(10'000) == "the host issued for 100 % of a run: kernels wait for it");
 }
 
 // A split backward, whose I and W are actions of their own, and stages of two sizes.
