@@ -94,7 +94,7 @@ std::vector<ProfileRow> MadeUpGpu::products() const {
   std::vector<ProfileRow> rows;
   for (const double sms : {132.0, 64.0, 32.0, 16.0, 8.0}) {
     for (const auto& [m, n, k] : shapes) {
-      const double waves = std::ceil(m / tile) * std::ceil(n / tile) / sms;
+      const double waves = std::ceil(m / tile_rows) * std::ceil(n / tile_columns) / sms;
       const double work = 2 * m * n * k / (product_of_sm * sms) * std::ceil(waves) / waves;
       const double operands = 2 * (n * k + m * k + m * n) / operand_rate;
       rows.push_back(made_up_row(

@@ -21,7 +21,8 @@ struct MadeUpGpu {
   double product_start_us = 5;
   double product_of_sm = 6000;
   double operand_rate = 3000;  // of each operand
-  double tile = 128;           // rows and columns that an SM computes at a time
+  double tile_rows = 128;      // of a result, that an SM computes at a time
+  double tile_columns = 128;
   double link_latency_us = 2;
   double link_rate = 200;
   double launch_us = 2.5;  // of the host

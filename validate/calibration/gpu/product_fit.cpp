@@ -24,8 +24,9 @@ struct ProductTile {
 };
 // Of cuBLASLt on Hopper. Which one an algorithm uses is not recorded.
 constexpr std::array product_tiles{
-    ProductTile{},         ProductTile{64, 64},   ProductTile{128, 64}, ProductTile{64, 128},
-    ProductTile{128, 128}, ProductTile{256, 128}, ProductTile{128, 256}};
+    ProductTile{},         ProductTile{64, 64},   ProductTile{128, 64},  ProductTile{64, 128},
+    ProductTile{128, 128}, ProductTile{192, 128}, ProductTile{128, 192}, ProductTile{256, 128},
+    ProductTile{128, 256}, ProductTile{320, 128}};
 
 /// How much longer the last, partly filled wave makes a product.
 double wave_factor(const DeviceProbe& probe, const ProductTile& tile) {

@@ -1,9 +1,11 @@
 #include "validate/calibration/gpu/device_fit.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tests/support/made_up_gpu.hpp"
 
@@ -109,6 +111,18 @@ TEST_CASE("products: start, rate of an SM, operands and tiles are found without 
   CHECK(errors_of(fit, false).most < 1e-3);
 }
 
+TEST_CASE("products: tiles that are no powers of two are found, as an H200 used them") {
+  const std::pair<double, double> tiles[] = {{192, 128}, {128, 192}, {320, 128}};
+  for (const auto& [rows, columns] : tiles) {
+    const MadeUpGpu gpu{.tile_rows = rows, .tile_columns = columns};
+    const DeviceFit fit = fit_products(probes(gpu.products()), few_draws);
+    CAPTURE(rows);
+    CAPTURE(columns);
+    CHECK(has_note(fit, fmt::format("tiles of {} x {},", rows, columns).c_str()));
+    CHECK(value(fit, "rate of an SM") == doctest::Approx(6000).epsilon(1e-3));
+  }
+}
+
 // One of five intervals that hold the truth in 95 % of cases may miss it.
 TEST_CASE("products: with noise of 2 %, the rate of an SM is within 2 %") {
   std::size_t held = 0;
@@ -147,6 +161,16 @@ TEST_CASE("transfers: latency and rate are found for each kind, within the noise
   }
 }
 
+TEST_CASE("transfers: links that share the SMs of an engine have a rate of their own") {
+  const auto fits = fit_transfers(probes(MadeUpGpu().transfers({1, 2, 4})), few_draws);
+  REQUIRE(fits.size() == 4);
+  CHECK(fits[1].name == "transfer_paced on 4 SMs");
+  CHECK(fits[2].name == "transfer_paced on 4 SMs, for 2 links");
+  CHECK(value(fits[1], "rate") == doctest::Approx(200));
+  CHECK(value(fits[2], "rate") == doctest::Approx(100));
+  CHECK(value(fits[3], "rate") == doctest::Approx(50));
+}
+
 TEST_CASE("transfers of two sizes are refused, as are copies that nobody measured") {
   auto rows = MadeUpGpu().transfers();
   rows.resize(4);
@@ -162,16 +186,6 @@ TEST_CASE("launches, nodes and stamps are lines, and a stamp costs more than an 
   CHECK(value(fits[0], "host time of a launch") == doctest::Approx(2.5).epsilon(0.02));
   CHECK(value(fits[1], "latency of an idle stream") == doctest::Approx(7).epsilon(0.05));
   CHECK(value(fits[2], "empty node") == doctest::Approx(1.25).epsilon(0.02));
-TEST_CASE("transfers: links that share the SMs of an engine have a rate of their own") {
-  const auto fits = fit_transfers(probes(MadeUpGpu().transfers({1, 2, 4})), few_draws);
-  REQUIRE(fits.size() == 4);
-  CHECK(fits[1].name == "transfer_paced on 4 SMs");
-  CHECK(fits[2].name == "transfer_paced on 4 SMs, for 2 links");
-  CHECK(value(fits[1], "rate") == doctest::Approx(200));
-  CHECK(value(fits[2], "rate") == doctest::Approx(100));
-  CHECK(value(fits[3], "rate") == doctest::Approx(50));
-}
-
   CHECK(value(fits[3], "stamp node") == doctest::Approx(2).epsilon(0.02));
   CHECK(value(fits[3], "stamp beyond an empty node") == doctest::Approx(0.75).epsilon(0.1));
   CHECK(fit_launches({}, few_draws)[2].refusal.starts_with("needs 2 numbers of nodes, got 0;"));
