@@ -41,6 +41,28 @@ std::vector<NameCount> most_frequent_first(const KinetoTrace& trace,
   return names;
 }
 
+/// Whether a name marks the op of another name, and does not state its stage as that one does.
+bool restates(const std::vector<OpName>& outer, const std::vector<OpName>& inner) {
+  if (outer.size() != 1 || inner.size() != 1) return false;
+  const OpName& a = outer.front();
+  const OpName& b = inner.front();
+  return !a.stage && b.stage && a.pass == b.pass && a.microbatch == b.microbatch;
+}
+
+/// Drops "Forward 0" around "PP:0F0": PyTorch's GPipe marks its ops, with what they wait for.
+void drop_restated(const OpNames& names, std::vector<KinetoAnnotation>& sorted) {
+  std::map<std::uint32_t, std::size_t> last;  // by lane
+  std::vector<bool> restated(sorted.size());
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const auto before = last.try_emplace(sorted[i].lane, i).first;
+    const std::size_t outer = std::exchange(before->second, i);
+    restated[outer] = sorted[i].span.begin_ns < sorted[outer].span.end_ns &&
+                      restates(names[sorted[outer].name], names[sorted[i].name]);
+  }
+  std::size_t next = 0;
+  std::erase_if(sorted, [&](const KinetoAnnotation&) { return restated[next++]; });
+}
+
 /// The matching annotations of the host or the device, ordered by begin.
 std::vector<KinetoAnnotation> matching(const KinetoTrace& trace, const OpNames& names,
                                        bool on_device) {
@@ -52,6 +74,7 @@ std::vector<KinetoAnnotation> matching(const KinetoTrace& trace, const OpNames& 
   std::sort(found.begin(), found.end(), [](const KinetoAnnotation& a, const KinetoAnnotation& b) {
     return std::pair(a.span.begin_ns, b.span.end_ns) < std::pair(b.span.begin_ns, a.span.end_ns);
   });
+  drop_restated(names, found);
   return found;
 }
 
@@ -227,11 +250,56 @@ OpSpans spans_of(const Launched& launched) {
   return {*all, std::min(launched.own->end_ns, launched.other->end_ns)};
 }
 
+/// The sends and receives of a host, by end. PyTorch ends each where it has waited for it.
+using Waits = std::vector<KinetoAnnotation>;
+
+Waits waits_of(const KinetoTrace& trace) {
+  Waits waits;
+  for (const KinetoAnnotation& annotation : trace.annotations) {
+    const bool waits_there = is_message_operator(trace.names[annotation.name]);
+    if (waits_there && !annotation.on_device) waits.push_back(annotation);
+  }
+  std::ranges::stable_sort(waits, {}, [](const auto& wait) { return wait.span.end_ns; });
+  return waits;
+}
+
+/// Those of a thread that end in a span of it, the last one first.
+Waits waits_in(const Waits& waits, const KinetoSpan& span, std::uint32_t lane) {
+  auto wait = std::ranges::upper_bound(waits, span.end_ns, {},
+                                       [](const auto& one) { return one.span.end_ns; });
+  Waits found;
+  while (wait != waits.begin() && (--wait)->span.end_ns > span.begin_ns) {
+    if (wait->lane == lane) found.push_back(*wait);
+  }
+  return found;
+}
+
+/// What the host does in a span between ops, without what it waits for.
+std::int64_t busy_ns(const Waits& waits, const KinetoSpan& span, std::uint32_t lane) {
+  std::int64_t busy = 0;
+  std::int64_t until = span.end_ns;
+  for (const KinetoAnnotation& wait : waits_in(waits, span, lane)) {
+    busy += std::max<std::int64_t>(until - wait.span.end_ns, 0);
+    until = std::min(until, wait.span.begin_ns);
+  }
+  return busy + std::max<std::int64_t>(until - span.begin_ns, 0);
+}
+
+/// Where the last receive in an annotation ended.
+std::optional<std::int64_t> received_at(const KinetoTrace& trace, const Waits& waits,
+                                        const KinetoAnnotation& annotation) {
+  for (const KinetoAnnotation& wait : waits_in(waits, annotation.span, annotation.lane)) {
+    if (trace.names[wait.name].find("recv") != std::string::npos) return wait.span.end_ns;
+  }
+  return std::nullopt;
+}
+
 /// The operators in an annotation, on its thread.
 struct OperatorRange {
+  std::optional<std::int64_t> received_ns;  // where its last receive ended
   bool any = false;
   bool backward = false;                // the first is of a backward
-  std::int64_t begin_ns = 0;            // of the first
+  std::int64_t begin_ns = 0;            // of the first, behind the receive if any is there
   std::optional<std::int64_t> turn_ns;  // where backward follows forward, or forward backward
 };
 
@@ -241,8 +309,10 @@ bool runs_before(const KinetoOperator& a, const KinetoOperator& b) {
 }
 
 std::vector<OperatorRange> operators_in(const KinetoTrace& trace,
-                                        const std::vector<KinetoAnnotation>& annotations) {
-  std::vector<OperatorRange> ranges(annotations.size());
+                                        const std::vector<KinetoAnnotation>& annotations,
+                                        const Waits& waits) {
+  std::vector<OperatorRange> ranges;
+  for (const auto& one : annotations) ranges.push_back({received_at(trace, waits, one)});
   std::int64_t outer_end_ns = INT64_MIN;  // only operators inside no other tell the pass
   SortedRecords operators(trace.operators, runs_before);
   while (const KinetoOperator* const next = operators.next()) {
@@ -252,8 +322,9 @@ std::vector<OperatorRange> operators_in(const KinetoTrace& trace,
     OperatorRange& range = ranges[static_cast<std::size_t>(annotation - annotations.data())];
     const bool outer = op.span.begin_ns >= outer_end_ns;
     if (outer) outer_end_ns = op.span.end_ns;
-    if (!range.any) {
-      range = {true, op.backward, op.span.begin_ns, std::nullopt};
+    const std::int64_t at_ns = op.span.begin_ns;
+    if (!range.any || (range.begin_ns < range.received_ns && at_ns >= range.received_ns)) {
+      range = {range.received_ns, true, op.backward, at_ns, std::nullopt};
     } else if (outer && !range.turn_ns && op.backward != range.backward) {
       range.turn_ns = op.span.begin_ns;
     }
@@ -317,7 +388,8 @@ std::vector<std::optional<OpSpans>> spans_of_works(
 
 std::vector<std::optional<OpSpans>> spans_of_operators(
     const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
-  const std::vector<OperatorRange> ranges = operators_in(trace, annotations);
+  const Waits waits = waits_of(trace);
+  const std::vector<OperatorRange> ranges = operators_in(trace, annotations, waits);
   const auto filled = static_cast<std::size_t>(std::count_if(
       ranges.begin(), ranges.end(), [](const OperatorRange& range) { return range.any; }));
   if (2 * filled < ranges.size()) return {};
@@ -326,9 +398,10 @@ std::vector<std::optional<OpSpans>> spans_of_operators(
     const KinetoSpan& span = annotations[i].span;
     const std::int64_t begin_ns = ranges[i].any ? ranges[i].begin_ns : span.end_ns;
     spans.push_back(OpSpans{.whole = {begin_ns, span.end_ns}, .turn_ns = ranges[i].turn_ns});
-    if (i > 0)
-      spans.back()->host_ns =
-          std::max<std::int64_t>(span.begin_ns - annotations[i - 1].span.end_ns, 0);
+    if (i > 0) {
+      const KinetoSpan gap{annotations[i - 1].span.end_ns, span.begin_ns};
+      spans.back()->host_ns = busy_ns(waits, gap, annotations[i].lane);
+    }
     if (ranges[i].any) spans.back()->lead_ns = begin_ns - span.begin_ns;
   }
   return spans;

@@ -27,7 +27,8 @@ NameUse name_use(const KinetoTrace& trace, const std::vector<OpPattern>& pattern
 /// Kineto ties them to the thread that made them, and backwards run on another thread. A trace
 /// without a device uses annotations on the host.
 ///
-/// Throws InputError for nested matching annotations, and if the trace gives no times.
+/// Throws InputError for nested matching annotations, unless the outer one marks the op of the
+/// inner one without its stage, as PyTorch's GPipe does, and if the trace gives no times.
 RankOps ops_of_annotations(const KinetoTrace& trace, const std::vector<OpPattern>& patterns,
                            Stage stage);
 
@@ -35,8 +36,8 @@ RankOps ops_of_annotations(const KinetoTrace& trace, const std::vector<OpPattern
 struct OpSpans {
   KinetoSpan whole;
   std::optional<std::int64_t> turn_ns = {};  // where the second part of an overlap cell begins
-  std::int64_t host_ns = 0;                  // time of the host between the annotations
-  std::int64_t lead_ns = 0;                  // from the begin of the annotation to the op
+  std::int64_t host_ns = 0;  // of the host between the annotations, without waits for messages
+  std::int64_t lead_ns = 0;  // from the begin of the annotation to the op
 
   KinetoSpan of_part(std::size_t part, std::size_t parts) const;
 };
@@ -47,10 +48,10 @@ struct OpSpans {
 std::vector<std::optional<OpSpans>> spans_of_works(
     const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations);
 
-/// By annotation, sorted by begin, of a trace without a device: from its first operator to its end.
-/// Ahead of the first operator, PyTorch waits for a receive. An annotation without operators, such
-/// as the input gradient of the first stage, does nothing: its op has no length. Empty if most
-/// annotations have none: then operators were not traced.
+/// By annotation, sorted by begin, of a trace without a device: from its first operator, behind
+/// what it receives, to its end. Ahead of that operator, PyTorch waits for the receive. An
+/// annotation without operators, such as the input gradient of the first stage, does nothing: its
+/// op has no length. Empty if most annotations have none: then operators were not traced.
 std::vector<std::optional<OpSpans>> spans_of_operators(
     const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations);
 

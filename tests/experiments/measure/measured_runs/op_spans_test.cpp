@@ -1,9 +1,11 @@
 #include <doctest/doctest.h>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "experiments/measure/measured_runs/annotations.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -13,6 +15,14 @@ constexpr std::uint32_t other_thread = 1;
 
 KinetoAnnotation annotation_from_to(std::int64_t begin_ns, std::int64_t end_ns) {
   return {{begin_ns, end_ns}, 0, main_thread, false};
+}
+
+/// A message of the main thread, from where it is issued to where it was waited for.
+void add_message(KinetoTrace& trace, const std::string& name, std::int64_t begin_ns,
+                 std::int64_t end_ns) {
+  trace.annotations.push_back(
+      {{begin_ns, end_ns}, static_cast<std::uint32_t>(trace.names.size()), main_thread, false});
+  trace.names.push_back(name);
 }
 
 }  // namespace
@@ -31,6 +41,52 @@ TEST_CASE("op spans: an op begins at its first operator, and what is ahead of it
   CHECK(spans[1]->whole == KinetoSpan{150, 150});
   CHECK(spans[1]->host_ns == 30);
   CHECK(spans[1]->lead_ns == 0);
+}
+
+TEST_CASE("op spans: an op begins behind what it receives, whatever is allocated for that") {
+  KinetoTrace trace;
+  trace.operators = {{{12, 14}, main_thread}, {{60, 95}, main_thread, true}};
+  add_message(trace, "gloo:recv", 15, 55);
+  add_message(trace, "gloo:send", 16, 80);  // what it sends is no reason to begin late
+  const auto spans = spans_of_operators(trace, {annotation_from_to(10, 100)});
+  REQUIRE(spans.size() == 1);
+  CHECK(spans[0]->whole == KinetoSpan{60, 100});
+  CHECK(spans[0]->lead_ns == 50);
+}
+
+TEST_CASE("op spans: a receive that no operator follows is of another op") {
+  KinetoTrace trace;
+  trace.operators = {{{12, 90}, main_thread}};
+  add_message(trace, "gloo:recv", 16, 99);
+  CHECK(spans_of_operators(trace, {annotation_from_to(10, 100)})[0]->whole == KinetoSpan{12, 100});
+}
+
+TEST_CASE("op spans: waits for messages that end between annotations are no time of the host") {
+  KinetoTrace trace;
+  trace.operators = {{{10, 40}, main_thread}, {{100, 140}, main_thread}};
+  add_message(trace, "gloo:send", 30, 60);
+  add_message(trace, "gloo:recv", 45, 90);
+  add_message(trace, "gloo:recv", 92, 130);  // of a later op: nothing waits for it here
+  const auto spans =
+      spans_of_operators(trace, {annotation_from_to(10, 40), annotation_from_to(100, 140)});
+  REQUIRE(spans.size() == 2);
+  CHECK(spans[1]->host_ns == 10);  // 60 ns of which 50, from 40 to 90, wait
+}
+
+TEST_CASE("op spans: of two marks of an op, the inner one with its stage counts") {
+  KinetoTrace trace;
+  trace.names = {"Forward 0", "PP:3F0", "Backward 0"};
+  trace.annotations = {
+      {{10, 60}, 0, main_thread}, {{30, 50}, 1, main_thread}, {{70, 90}, 2, main_thread}};
+  std::vector<OpPattern> patterns;
+  for (const KnownPattern& known : known_patterns()) patterns.emplace_back(known.text);
+  const RankOps ops = ops_of_annotations(trace, patterns, Stage{0});
+  REQUIRE(ops.ops.size() == 2);
+  CHECK(ops.ops[0].action.stage == Stage{3});
+  CHECK(ops.ops[0].span == KinetoSpan{30, 50});
+  CHECK(ops.ops[1].action.pass == Pass::backward);
+  trace.names[1] = "PP:3F1";
+  CHECK_THROWS_AS(ops_of_annotations(trace, patterns, Stage{0}), InputError);
 }
 
 TEST_CASE("op spans: operators that most annotations lack were not traced") {
