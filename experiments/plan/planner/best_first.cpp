@@ -322,10 +322,8 @@ void BestFirst::take(const Item& item, Outcome outcome) {
   plan_.without_memory += outcome.without_memory;
   if (outcome.without_memory > 0 &&
       (!plan_.least || outcome.least_bytes < plan_.least->least_bytes)) {
-    const LayoutChoice choice = item.holds == Holds::degrees  ? space_.degrees[item.degrees]
-                                : item.holds != Holds::layout ? frames_.choice(all_[item.frame])
-                                                              : choice_of(item);
-    plan_.least = TooLarge{choice, outcome.least_bytes};
+    plan_.least = TooLarge{.least_bytes = outcome.least_bytes};
+    if (item.holds == Holds::layout) plan_.least->choice = choice_of(item);
   }
   if (outcome.judged) keep(std::move(*outcome.judged));
 }

@@ -42,9 +42,9 @@ std::string closest_text(const LayoutPlan& plan) {
                        bytes_text(closest.trial.peak_bytes), text_of(closest.choice));
   }
   if (!plan.least) return "";
-  return fmt::format("the smallest needs at least {}: {}",
-                     bytes_text(static_cast<std::uint64_t>(plan.least->least_bytes)),
-                     text_of(plan.least->choice));
+  const std::string bytes = bytes_text(static_cast<std::uint64_t>(plan.least->least_bytes));
+  if (!plan.least->choice) return "no layout needs less than " + bytes;
+  return fmt::format("the smallest needs at least {}: {}", bytes, text_of(*plan.least->choice));
 }
 
 std::string none_text(const LayoutPlan& plan) {

@@ -52,7 +52,8 @@ double slower_than(const JudgedLayout& layout, const JudgedLayout& other);
 
 /// How many layouts were judged how.
 std::string counts_text(const LayoutPlan& plan);
-/// Where nothing fits: the layout that needs the least memory; empty if none was judged.
+/// Where nothing fits: the least memory that a layout needs, and the layout if the number is its
+/// own; empty if none was judged.
 std::string closest_text(const LayoutPlan& plan);
 /// Why a plan has no layout that fits.
 std::string none_text(const LayoutPlan& plan);

@@ -92,10 +92,10 @@ struct JudgedLayout {
   std::uint64_t number = 0;  // in the order of the space
 };
 
-/// A layout that is known to need more memory than there is.
+/// What layouts need that are known to need more memory than there is.
 struct TooLarge {
-  LayoutChoice choice;
   double least_bytes = 0;
+  std::optional<LayoutChoice> choice;  // empty: a bound of several layouts
 };
 
 /// All legal layouts of a task, judged.
@@ -107,7 +107,7 @@ struct LayoutPlan {
   std::vector<JudgedLayout> fitting;    // with headroom
   std::vector<JudgedLayout> tight;      // that may fit, or fit without headroom
   std::vector<JudgedLayout> too_large;  // least memory first
-  std::optional<TooLarge> least;        // of those excluded by their memory without simulation
+  std::optional<TooLarge> least;        // of all excluded by their memory without simulation
 
   std::vector<Exclusion> excluded;  // by rules about degrees and options
   std::vector<Exclusion> refused;   // by schedule rules, models and machines

@@ -124,6 +124,17 @@ TEST_CASE("planner: that some layouts do not run with documents is said beside t
         std::string::npos);
 }
 
+TEST_CASE("planner: where nothing fits, a layout is named only with a number of its own") {
+  LayoutPlan plan;
+  CHECK(closest_text(plan).empty());
+  plan.least = TooLarge{.least_bytes = 3.25 * 1073741824};
+  CHECK(closest_text(plan) == "no layout needs less than 3.25 GiB");
+  plan.least->choice = LayoutChoice{};
+  CHECK(closest_text(plan) == "the smallest needs at least 3.25 GiB: " + text_of(LayoutChoice{}));
+  plan.too_large.push_back(listed_layout(1, std::uint64_t{9} << 29U, 1));
+  CHECK(closest_text(plan).starts_with("the closest that was simulated needs 4.5 GiB: "));
+}
+
 TEST_CASE("planner: a search that is ended before its first layout does not say that none fits") {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = read_training_task(
