@@ -206,12 +206,17 @@ void offload_layers(Layout& layout) {
 
 /// Refuses shares that would split a token.
 void check_shares(const CellShape& shape) {
-  const double cells = shape.context * shape.slices;
-  if (std::fmod(shape.sequence, cells) == 0) return;
-  throw InputError(
-      shape.context > 1 ? "/parallel/context" : "/schedule/slices",
-      fmt::format("a sequence of {} tokens does not divide by context {} times slices {}",
-                  shape.sequence, shape.context, shape.slices));
+  const double cells = shape.context * shape.slices, tokens = shape.sequence / cells;
+  if (std::fmod(shape.sequence, cells) != 0) {
+    throw InputError(
+        shape.context > 1 ? "/parallel/context" : "/schedule/slices",
+        fmt::format("a sequence of {} tokens does not divide by context {} times slices {}",
+                    shape.sequence, shape.context, shape.slices));
+  }
+  if (!shape.sequence_parallel || std::fmod(tokens, shape.tensor) == 0) return;
+  throw InputError("/parallel/sequence",
+                   fmt::format("{} tokens of a cell do not divide by tensor {}; leave it out",
+                               tokens, shape.tensor));
 }
 
 /// Errors about layers from a file name the place inside that file, below "/model/file".

@@ -52,11 +52,17 @@ const char* why_no_megatron_zero(const TrainingTask& /*task*/, const LayoutChoic
   return zero <= 1 ? nullptr : "megatron: the distributed optimizer is ZeRO-1";
 }
 
-// torchtitan: torchtitan/distributed/parallel_dims.py and pipeline_parallel.py.
+// torchtitan: torchtitan/distributed/parallel_dims.py and pipeline_parallel.py, and parallelize.py
+// of its models.
 
+/// Its divisor of sequences counts the halves of a context group without one too.
 const char* why_no_titan_degrees(const TrainingTask& task, const LayoutChoice& degrees) {
-  if (degrees.context > 1 && *task.sequence % (2 * degrees.context) != 0) {
-    return "torchtitan: the sequence does not divide by twice the context degree";
+  const std::uint64_t shares = std::uint64_t{2} * degrees.context * degrees.tensor;
+  if (task.sequence && *task.sequence % shares != 0) {
+    return "torchtitan: the sequence does not divide by twice the context and tensor degrees";
+  }
+  if (task.key_heads % degrees.tensor != 0) {
+    return "torchtitan: tensor degree does not divide the key and value heads";
   }
   const std::uint32_t share = degrees.expert_tensor.value_or(degrees.tensor);
   if (degrees.expert > 1 && share != 1) {

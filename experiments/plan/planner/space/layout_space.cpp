@@ -165,8 +165,12 @@ std::vector<bool> sequences_of(const TrainingTask& task, const LayoutChoice& deg
 }
 
 const char* why_no_sequence(const TrainingTask& task, const LayoutChoice& degrees, bool sequence) {
-  if (degrees.tensor == 1 || task.framework == nullptr) return nullptr;
-  return task.framework->why_no_sequence(task, sequence);
+  if (degrees.tensor == 1) return nullptr;
+  const std::uint64_t shares = std::uint64_t{degrees.context} * degrees.tensor;
+  if (sequence && task.sequence && *task.sequence % shares != 0) {
+    return "context and tensor degree do not divide the sequence, for sequence parallelism";
+  }
+  return task.framework == nullptr ? nullptr : task.framework->why_no_sequence(task, sequence);
 }
 
 /// Leaves out options that a framework does not have.

@@ -68,6 +68,7 @@ void read_layers(const ModelSection& model, TrainingTask& task) {
   task.layers = layers_of(model);
   task.blocks = std::max<std::uint64_t>(task.layers, model.spec.blocks.size());
   task.heads = divisor_of_all(model.spec, "heads");
+  task.key_heads = divisor_of_all(model.spec, "kv_heads");
   task.experts = std::max<std::uint64_t>(divisor_of_all(model.spec, "experts"), 1);
   task.latent = has_latent_attention(model.spec);
 }

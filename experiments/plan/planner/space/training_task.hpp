@@ -28,6 +28,7 @@ struct TrainingTask {
   std::uint64_t layers = 1;           // layers that an even cut counts
   std::uint64_t blocks = 1;           // these, embedding and head
   std::uint64_t heads = 0;            // greatest common divisor over all layers; 0: none
+  std::uint64_t key_heads = 0;        // likewise, of keys and values
   bool latent = false;                // attention keeps latent vectors
   bool states_operators = false;      // settings name what selective recomputation repeats
   std::string module;                 // of the first layers; empty: none, or a setting places it

@@ -182,6 +182,30 @@ TEST_CASE("frameworks: overlap and partial recomputation are not the same everyw
   CHECK(why("megatron", offloads) == "megatron: layers are offloaded without a pipeline alone");
 }
 
+TEST_CASE("frameworks: a tensor group shares tokens, and with torchtitan also keys and values") {
+  const Framework& titan = *framework_of("torchtitan");
+  const LayoutChoice choice{.tensor = 4, .context = 2, .sequence_parallel = true};
+  const auto why = [&](std::uint64_t key_heads, std::uint32_t sequence) {
+    TrainingTask task{.heads = 32, .key_heads = key_heads, .sequence = sequence};
+    const char* text = titan.why_no_degrees(task, choice);
+    return std::string(text == nullptr ? "" : text);
+  };
+  CHECK(why(8, 4112) == "");  // 16 × 257: each half of a context group has 4 × 257
+  CHECK(why(0, 4112) == "");  // latent attention has no heads of its own for keys
+  CHECK(why(2, 4112) == "torchtitan: tensor degree does not divide the key and value heads");
+  CHECK(why(8, 4104) ==
+        "torchtitan: the sequence does not divide by twice the context and tensor degrees");
+  TrainingTask task = llama_task("megatron", 8, read_catalogue());
+  CHECK(task.key_heads == 8);
+  task.sequence = 4104;
+  const LayoutChoice groups{.tensor = 4, .context = 2};
+  CHECK(sequence_choices(task, groups, {}) == std::vector<bool>{true, false});
+  task.sequence = 4100;
+  CHECK(sequence_choices(task, groups, {}) == std::vector<bool>{false});
+  task.framework = nullptr;
+  CHECK(sequence_choices(task, groups, {}) == std::vector<bool>{false});
+}
+
 TEST_CASE("frameworks: no layout of a plan breaks a rule, and one line says what others gain") {
   const Catalogue catalogue = read_catalogue();
   for (const Framework& framework : frameworks()) {
