@@ -31,6 +31,14 @@ std::string gain_text(const HuntResult& result) {
   return fmt::format("{} shorter than {}, the best named order", percent_text(gain), named->name);
 }
 
+/// The word of `run`, unless it is that the order fits.
+std::string fit_note(const HuntResult& result) {
+  if (worst_memory(result.run).word != MemoryWord::may_fit) return "";
+  if (!result.unsure) return " (may fit)";
+  return fmt::format(" (may fit; nothing was found within {})",
+                     bytes_text(*result.run.layout.memory.usable_bytes()));
+}
+
 std::string found_text(const HuntResult& result) {
   const Report& report = *result.run.report;
   const auto fullest = std::max_element(report.ranks.begin(), report.ranks.end(),
@@ -40,7 +48,6 @@ std::string found_text(const HuntResult& result) {
   const auto bytes = std::max_element(
       report.ranks.begin(), report.ranks.end(),
       [](const RankReport& a, const RankReport& b) { return a.memory.bytes < b.memory.bytes; });
-  const auto usable = result.run.layout.memory.usable_bytes();
   return fmt::format(
       "step time  {}: {}\n"
       "           {}\n"
@@ -48,8 +55,7 @@ std::string found_text(const HuntResult& result) {
       "memory     {} on the fullest rank{}, {} at most\n"
       "found by   {}, {} timed in {:.1f} s\n",
       compared_text(result.run), gain_text(result), gap_text(result),
-      percent_text(report.bubble.of_makespan), bytes_text(bytes->memory.bytes),
-      usable && bytes->memory.bytes > *usable ? " (may fit)" : "",
+      percent_text(report.bubble.of_makespan), bytes_text(bytes->memory.bytes), fit_note(result),
       counted(fullest->peak_activations, "activation"), result.origin,
       counted(result.evaluations, "order"), result.seconds);
 }
@@ -71,17 +77,21 @@ std::string named_text(const HuntResult& result) {
     const TimeUnit unit = unit_for(named.makespan);
     rows.push_back({named.name,
                     fmt::format("{} {}", short_time_text(named.makespan, unit), unit.name),
-                    bytes_text(named.peak_bytes), named.fits ? "" : "out of memory"});
+                    bytes_text(named.peak_bytes),
+                    !named.may_fit                      ? "out of memory"
+                    : named.word == MemoryWord::may_fit ? "may fit"
+                                                        : ""});
   }
   return aligned(rows, {0, 3});
 }
 
 ordered_json named_json(const HuntResult& result) {
-  return list_json(result.named, [](const ComparedOrder& named) -> ordered_json {
+  return list_json(result.named, [&](const ComparedOrder& named) -> ordered_json {
     return {{"name", named.name},
             {"makespan_us", to_us(named.makespan)},
             {"peak_memory_bytes", named.peak_bytes},
-            {"fits", named.fits}};
+            {"fits", result.has_room(named)},
+            {"memory", or_null(named.word, [](MemoryWord word) { return text(word); })}};
   });
 }
 
@@ -127,6 +137,8 @@ ordered_json hunt_json(const HuntResult& result) {
                           {"over_ideal", report.bubble.over_ideal},
                           {"of_longest_span", report.bubble.of_longest_span}};
     document["origin"] = result.origin;
+    document["memory"] =
+        or_null(worst_memory(result.run).word, [](MemoryWord word) { return text(word); });
     document["ranks"] = ranks_json(report);
     if (const auto& lists = result.run.layout.recompute.microbatches; !lists.empty()) {
       document["recomputed_microbatches"] = lists;

@@ -37,7 +37,10 @@ ComparedOrder named_order(std::string name, const RunResult& result) {
   for (const RankReport& rank : result.report->ranks) {
     order.peak_bytes = std::max(order.peak_bytes, rank.memory.bytes);
   }
-  order.fits = compared_step(result).has_value();
+  order.word = worst_memory(result).word;
+  order.may_fit = compared_step(result).has_value();
+  const std::uint64_t sure = result.layout.memory.usable_bytes().value_or(UINT64_MAX);
+  order.fits = order.may_fit && highest_peak(*result.report, result.batch).bytes <= sure;
   return order;
 }
 
@@ -88,7 +91,8 @@ std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResul
   }
   std::stable_sort(orders.begin(), orders.end(),
                    [](const ComparedOrder& a, const ComparedOrder& b) {
-                     return std::tuple(!a.fits, a.makespan) < std::tuple(!b.fits, b.makespan);
+                     return std::tuple(!a.fits, !a.may_fit, a.makespan) <
+                            std::tuple(!b.fits, !b.may_fit, b.makespan);
                    });
   return orders;
 }

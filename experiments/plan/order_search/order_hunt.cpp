@@ -117,20 +117,42 @@ class Hunt {
         return !(order.layout.placement == base.layout.placement);
       });
     }
-    collect_placements();
+    unsure_bytes_ = base.layout.memory.unsure_bytes;
+    take_memory(0);
     if (options_.on_prepared) options_.on_prepared();
     begin_ = Clock::now();
+    hunt();
+    if (!result_.fits && unsure_bytes_ > 0) hunt_unsure();
+    conclude();
+    return std::move(result_);
+  }
+
+ private:
+  void hunt() {
     search_all();
     for (PlacementToSearch& placement : placements_) {
       if (!result_.fits || !asked_to_stop()) judge(placement);
     }
     if (!result_.fits || !asked_to_stop()) compare_with_named();
     use_rest();
-    conclude();
-    return std::move(result_);
   }
 
- private:
+  /// The same with all memory that may be there.
+  void hunt_unsure() {
+    result_.unsure = true;
+    used_before_ = used();
+    take_memory(unsure_bytes_);
+    hunt();
+  }
+
+  /// Prices the placements, with so much memory beyond what is surely there.
+  void take_memory(double unsure_bytes) {
+    placements_.clear();
+    bound_ = never;
+    for (ComparedOrder& order : result_.named) order.layout.memory.unsure_bytes = unsure_bytes;
+    collect_placements();
+  }
+
   /// A policy decides an order for each draw of documents; that of the first is an order like
   /// others.
   RunResult base_run() const {
@@ -324,6 +346,10 @@ class Hunt {
     result_.interrupted = asked_to_stop();
     if (!result_.fits) return;
     result_.proven = bound_ > 0 && step_of(result_.run) <= result_.bound;
+    if (result_.unsure || unsure_bytes_ == 0) return;
+    Layout as_asked = result_.run.layout;
+    as_asked.memory.unsure_bytes = unsure_bytes_;
+    result_.run = compared_run(std::move(as_asked));
   }
 
   /// Takes a run over if it fits and is the shortest so far.
@@ -338,8 +364,8 @@ class Hunt {
   }
 
   bool asked_to_stop() const { return options_.asked_to_stop && options_.asked_to_stop(); }
-  double spent() const {
-    if (asked_to_stop()) return 1;
+  double spent() const { return asked_to_stop() ? 1 : used() - used_before_; }
+  double used() const {
     if (options_.evaluations > 0) {
       return static_cast<double>(result_.evaluations) / static_cast<double>(options_.evaluations);
     }
@@ -358,6 +384,8 @@ class Hunt {
   HuntResult result_;
   SearchTime bound_ = never;  // of all placements
   std::uint64_t before_ = 0;  // evaluations of earlier searches
+  double unsure_bytes_ = 0;   // that communication libraries may take
+  double used_before_ = 0;    // of budgets, by an earlier hunt
 };
 
 }  // namespace

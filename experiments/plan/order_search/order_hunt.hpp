@@ -25,14 +25,17 @@ std::string compared_text(const RunResult& run);
 struct ComparedOrder {
   std::string name;
   Layout layout;
-  Time makespan{};               // of draws, the mean
-  std::uint64_t peak_bytes = 0;  // of the fullest rank
-  bool fits = false;             // in memory
+  Time makespan{};                 // of draws, the mean
+  std::uint64_t peak_bytes = 0;    // of the fullest rank
+  std::optional<MemoryWord> word;  // as `run` says it; empty: the capacity is unknown
+  bool fits = false;               // in the memory that is surely there
+  bool may_fit = false;            // also in that which communication libraries may take
 };
 
 /// The order that the scenario asks for, and every schedule rule without slices, a second copy of
 /// the model or asynchronous weights that takes the same ranks, stages and microbatches. The
-/// shortest that fit come first. `base` is the run of the scenario itself.
+/// shortest that fit come first, then the shortest that may. `base` is the run of the scenario
+/// itself.
 std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResult& base);
 
 /// How far a hunt is.
@@ -57,29 +60,33 @@ struct HuntOptions {
 /// The best order found for a scenario, and what it was compared with.
 struct HuntResult {
   std::vector<ComparedOrder> named;  // the shortest that fit first
+  bool unsure = false;               // nothing was found that fits; what may fit counts
   RunResult run;                     // of the best order
   Schedule order;
   std::string origin;  // what it was found from
   Time bound{};        // no order of the searched placements is shorter
   bool proven = false;
-  bool fits = false;  // it stays within the capacity
+  bool fits = false;  // it stays within the memory that counts
   std::uint64_t evaluations = 0;
   double seconds = 0;
   bool interrupted = false;
 
-  /// The shortest named order that fits, if any.
+  /// Whether a named order stays within the memory that counts.
+  bool has_room(const ComparedOrder& one) const { return unsure ? one.may_fit : one.fits; }
+  /// The shortest of them, if any.
   const ComparedOrder* best_named() const {
-    return named.empty() || !named.front().fits ? nullptr : &named.front();
+    return named.empty() || !has_room(named.front()) ? nullptr : &named.front();
   }
   /// The makespan above the bound, as a share of the bound.
   double gap() const;
 };
 
 /// Searches for an order with a shorter step than every named one, for the stages, ranks and
-/// microbatches of a scenario, within its memory capacity. The engine judges every result, so what
-/// is returned is never longer than a named order that fits. Throws InputError for a scenario whose
-/// orders it does not search: asynchronous, sliced, bidirectional or without a backward; or which
-/// recomputes nothing of which some could be chosen.
+/// microbatches of a scenario, within the memory that is surely there; only where nothing is found,
+/// and with a budget of its own, also within that which communication libraries may take. The
+/// engine judges every result, so what is returned is never longer than a named order that fits.
+/// Throws InputError for a scenario whose orders it does not search: asynchronous, sliced,
+/// bidirectional or without a backward; or which recomputes nothing of which some could be chosen.
 HuntResult hunt_order(const Scenario& scenario, const HuntOptions& options);
 
 /// A hunt as text: the order found, its memory, and the named orders it was compared with.

@@ -100,12 +100,35 @@ TEST_CASE("search: what I frees before W is free, whatever order the scenario ha
     CHECK(bytes.get<double>() <= limit);
   }
   CHECK(found["makespan_us"].get<double>() < 2.2e6);  // of 1F1B, which does not fit: 2.248e6
-  const ProgramRun above =
-      desk.run({"search", scenario, "--memory", "39GiB", "--evaluations", "3000"});
-  CHECK(above.output.find("39.51 GiB on the fullest rank (may fit)") != std::string::npos);
   const ProgramRun moved = desk.run({"search", scenario, "--set", "/offload={\"keep\":2}"});
   CHECK(moved.code == 3);
   CHECK(moved.errors.find("/offload/keep: a search orders passes") != std::string::npos);
+}
+
+TEST_CASE("search: what communication libraries may take counts only where nothing else is found") {
+  const Desk desk;
+  const std::string scenario = PENSTOCK_ROOT "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
+  // zb-h1 needs 45.30 GiB, which may fit, and 1F1B 37.97 GiB.
+  const json found = desk.json_of({"search", scenario, "--memory", "45GiB", "--evaluations", "3000",
+                                   "-o", "order.csv", "--scenario", "searched.json", "--json"});
+  for (const json& rank : found["ranks"]) {
+    CHECK(rank["peak_memory_bytes"].get<double>() <= 45.0 * (1ULL << 30));
+  }
+  const json run = desk.json_of({"run", "searched.json", "--json"});
+  CHECK(found["memory"] == run["memory"]["word"]);
+  CHECK(found["named"][0]["name"] == "1f1b");
+  CHECK(found["makespan_us"] <= found["named"][0]["makespan_us"]);
+  for (const json& named : found["named"]) {
+    if (named["name"] != "zb-h1") continue;
+    CHECK(named["fits"] == false);
+    CHECK(named["memory"] == "may fit");
+  }
+  // One activation at a time needs 27.99 GiB; 1 % of the capacity is reserved.
+  const ProgramRun least =
+      desk.run({"search", scenario, "--memory", "27.6GiB", "--evaluations", "1000"});
+  CHECK(least.code == 0);
+  CHECK(least.output.find("27.99 GiB on the fullest rank (may fit; nothing was found within "
+                          "27.32 GiB)") != std::string::npos);
 }
 
 TEST_CASE("search: orders of a batch are compared by the mean step of 16 draws") {
