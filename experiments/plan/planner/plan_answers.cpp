@@ -69,6 +69,12 @@ std::string forced_text(const LayoutPlan& restricted, const LayoutPlan& roomy) {
                      bytes_text(free->trial.peak_bytes), text_of(free->choice));
 }
 
+/// Why the best layout of a plan is not listed; empty if it is.
+std::string_view tight_note(const LayoutPlan& plan) {
+  if (!plan.fitting.empty()) return "";
+  return plan.best()->trial.fits() ? ", without headroom" : ", may fit";
+}
+
 /// The rule that excludes most of what was asked for. A dense model has no experts to divide.
 std::string rule_text(const LayoutPlan& restricted) {
   for (const Exclusion& one : restricted.excluded) {
@@ -205,8 +211,8 @@ std::string why_text(const LayoutPlan& plan, const Catalogue& catalogue,
   std::string text = fmt::format("\nwhy not {}\n", why.text());
   if (restricted.best() == nullptr) return text + none_text(restricted) + rules_text(restricted);
   const JudgedLayout& own = *restricted.best();
-  text += fmt::format("its best takes {}{}: {}\n", step_text(own),
-                      restricted.fitting.empty() ? ", without headroom" : "", text_of(own.choice));
+  text += fmt::format("its best takes {}{}: {}\n", step_text(own), tight_note(restricted),
+                      text_of(own.choice));
   if (plan.best() == nullptr) return text;
   const JudgedLayout& best = *plan.best();
   text += fmt::format("that is {} slower than {}, which is faster with {:.0f} %: {}\n",
@@ -237,7 +243,8 @@ std::string stacks_text(const LayoutPlan& plan, const Catalogue& catalogue,
   for (const LayoutPlan& one : plans_of_stacks(plan, catalogue, planner)) {
     const JudgedLayout* best = one.best();
     if (best == nullptr) continue;
-    rows.push_back({one.stacks[runs_sharded(best->choice.zero) ? 1 : 0], step_text(*best),
+    rows.push_back({one.stacks[runs_sharded(best->choice.zero) ? 1 : 0],
+                    fmt::format("{}{}", step_text(*best), tight_note(one)),
                     are_of_one_family(plan, one) ? "the same" : "another", text_of(best->choice)});
   }
   return "\nthe best layout on each stack\n" + aligned(rows, {0, 2, 3});
@@ -283,7 +290,7 @@ std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
   std::string text = fmt::format("\nwith {}\n", change);
   if (after.best() == nullptr) return text + none_text(after);
   const JudgedLayout& best = *after.best();
-  text += fmt::format("best: {}: {}\n", step_text(best), text_of(best.choice));
+  text += fmt::format("best: {}{}: {}\n", step_text(best), tight_note(after), text_of(best.choice));
   if (before.best() == nullptr) return text;
   const JudgedLayout& old = *before.best();
   text += fmt::format("step time: {}\n", signed_percent_text(slower_than(best, old)));
@@ -326,7 +333,8 @@ std::string machines_text(const std::vector<LayoutPlan>& plans) {
     }
     rows.push_back({plan.task.hardware, plan.stacks[runs_sharded(best->choice.zero) ? 1 : 0],
                     std::to_string(plan.task.devices), step_text(*best), speed, interval,
-                    bytes_text(best->trial.peak_bytes), text_of(best->choice)});
+                    fmt::format("{}{}", bytes_text(best->trial.peak_bytes), tight_note(plan)),
+                    text_of(best->choice)});
   }
   return "\nthe best layout on each machine; speed: that of the first that fits is 1\n" +
          aligned(rows, {0, 1, 7});

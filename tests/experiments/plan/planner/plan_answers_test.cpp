@@ -176,6 +176,19 @@ TEST_CASE("answers: with a changed machine the best moves or stays") {
   CHECK(json["plan"] == plan_json(plan, 1));
 }
 
+TEST_CASE("answers: a best layout that is not listed has the reason beside it") {
+  LayoutPlan plan;
+  plan.tight.emplace_back();
+  plan.tight.front().trial.makespan = from_us(2.345e6);
+  plan.tight.front().trial.word = MemoryWord::may_fit;
+  CHECK(says(change_text(plan, plan, "/a=1"), "\nbest: 2.345 s, may fit: "));
+  CHECK(says(machines_text({plan}), " B, may fit "));
+  plan.tight.front().trial.word = MemoryWord::fits;
+  CHECK(says(change_text(plan, plan, "/a=1"), "\nbest: 2.345 s, without headroom: "));
+  plan.fitting.swap(plan.tight);
+  CHECK(says(change_text(plan, plan, "/a=1"), "\nbest: 2.345 s: "));
+}
+
 TEST_CASE("answers: JSON of --why has the parts of both steps") {
   const Catalogue catalogue = read_catalogue();
   const PlannerOptions planner = planner_of(plain_space);
