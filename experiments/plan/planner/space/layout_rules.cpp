@@ -30,7 +30,7 @@ const char* why_no_order(const TrainingTask& task, const LayoutChoice& degrees,
                          const OrderChoice& order) {
   if (order.why_not != nullptr) return order.why_not;
   if (degrees.pipeline == 1 && order.rule->name != "1f1b") {
-    return "one rank has nothing to pipeline";
+    return "without a pipeline 1f1b alone is tried";
   }
   if (order.hides_experts) {
     if (const char* why = why_no_hiding(degrees.pipeline, order.chunks, degrees.expert)) return why;
