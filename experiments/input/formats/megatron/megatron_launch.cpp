@@ -169,8 +169,9 @@ class TrainingWriter {
   void word(const char* name, const std::string& value, const char* bridge) {
     all_.push_back({name, value, bridge});
   }
-  void flag(const char* name, bool holds, const char* bridge) {
-    if (holds) all_.push_back({name, "", bridge});
+  /// In a config a flag that is left out is false: the recipe may state true.
+  void flag(const char* name, bool holds, const std::string& bridge) {
+    if (holds || !bridge.empty()) all_.push_back({holds ? name : "", "", bridge});
   }
   bool has_experts() const { return first_of(launch_.model, "moe") != nullptr; }
 
@@ -271,7 +272,9 @@ class TrainingWriter {
              "ddp.num_distributed_optimizer_instances");
     }
     flag("--overlap-grad-reduce", launch_.overlaps_sums, "ddp.overlap_grad_reduce");
-    flag("--overlap-param-gather", command_.overlap_gathers.value_or(false),
+    // Megatron-LM refuses it without the other.
+    flag("--overlap-param-gather",
+         launch_.overlaps_sums && command_.overlap_gathers.value_or(false),
          "ddp.overlap_param_gather");
     flag("--no-scatter-gather-tensors-in-pipeline", !command_.scatter_gather.value_or(true), "");
   }

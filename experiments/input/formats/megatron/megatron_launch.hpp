@@ -10,7 +10,7 @@ namespace penstock {
 
 /// An argument of Megatron-LM, with the place of the same fact in a config of Megatron-Bridge.
 struct MegatronArgument {
-  std::string name;
+  std::string name;         // empty: a flag that is left out
   std::string value = {};   // empty: a flag
   std::string bridge = {};  // "model.sequence_parallel"; empty: none
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/formats/megatron/megatron_launch.hpp"
 
@@ -14,9 +15,9 @@ std::string quoted(const std::string& value) {
   return plain ? value : "'" + value + "'";
 }
 
-/// As YAML: true, 4, "text", [a, b].
+/// As YAML: true, false, 4, "text", [a, b].
 std::string yaml_value(const MegatronArgument& argument) {
-  if (argument.value.empty()) return "true";
+  if (argument.value.empty()) return argument.name.empty() ? "false" : "true";
   if (argument.bridge == "model.recompute_modules") {
     std::string list = argument.value;
     std::replace(list.begin(), list.end(), ' ', ',');
@@ -38,13 +39,22 @@ std::vector<MegatronArgument> detail_arguments(const ModelDetails& details) {
   return all;
 }
 
-/// What no argument says. That there is none to overlap sums is not read back.
+/// What no argument says.
 std::vector<std::string> left_out_of(const TrainingLaunch& launch) {
   std::vector<std::string> left_out;
   const std::string& scaling = launch.details.rope_scaling;
   if (!scaling.empty() && scaling != "llama3") left_out.push_back("rope_scaling " + scaling);
-  if (!launch.overlaps_sums) left_out.emplace_back("/parallel/overlap_sums=false");
+  if (!launch.overlaps_sums && launch.command.overlap_gathers.value_or(false)) {
+    left_out.emplace_back("/parallel/overlap_gathers=true without the overlap of sums");
+  }
   return left_out;
+}
+
+/// Scripts without this argument are simulated as those with it.
+std::string sums_line(const TrainingLaunch& launch) {
+  if (launch.overlaps_sums) return "";
+  return "# Without --overlap-grad-reduce: state /parallel/overlap_sums=false beside this "
+         "command\n";
 }
 
 /// Megatron-LM asks for it with tensor and context groups on devices before Blackwell.
@@ -58,13 +68,15 @@ std::string connections_line(const TrainingCommand& command) {
 std::string megatron_script(const TrainingLaunch& launch) {
   std::string text = fmt::format(
       "#!/usr/bin/env bash\n"
-      "# Written by Penstock. Megatron-LM needs data and a tokenizer too: sh {}.sh --data-path …\n"
-      "{}{}{} pretrain_gpt.py",
-      launch.name, left_out_line(left_out_of(launch)), connections_line(launch.command),
-      torchrun_text(launch));
+      "# {}\n"
+      "# Megatron-LM needs data and a tokenizer too: sh {}.sh --data-path …\n"
+      "{}{}{}{} pretrain_gpt.py",
+      own_mark, launch.name, left_out_line(left_out_of(launch)), sums_line(launch),
+      connections_line(launch.command), torchrun_text(launch));
   for (const auto& all : {model_arguments(launch.model), detail_arguments(launch.details),
                           training_arguments(launch)}) {
     for (const MegatronArgument& one : all) {
+      if (one.name.empty()) continue;
       const bool words = one.name == "--recompute-modules";
       text += " \\\n  " + one.name;
       if (!one.value.empty()) text += " " + (words ? one.value : quoted(one.value));
@@ -81,7 +93,7 @@ std::string bridge_overrides(const TrainingLaunch& launch) {
     sections[one.bridge.substr(0, dot)] +=
         fmt::format("  {}: {}\n", one.bridge.substr(dot + 1), yaml_value(one));
   }
-  std::string text = "# Written by Penstock: overrides for a recipe of Megatron-Bridge.\n";
+  std::string text = fmt::format("# {}: overrides for a recipe of Megatron-Bridge\n", own_mark);
   if (const std::string missing = missing_in_script(launch.model); !missing.empty()) {
     text +=
         fmt::format("# No script for Megatron-LM: Penstock has no arguments for {}.\n", missing);

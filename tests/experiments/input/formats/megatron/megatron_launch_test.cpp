@@ -117,4 +117,23 @@ TEST_CASE("Megatron-Bridge: overrides state what the arguments state") {
   }
 }
 
+TEST_CASE("Megatron: gathers overlap only beside sums, and overrides state what is left out") {
+  TrainingLaunch launch = launch_of_counts({2, 2});
+  launch.command.overlap_gathers = true;
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(has(megatron_script(launch), "--overlap-grad-reduce \\\n  --overlap-param-gather"));
+  CHECK(has(bridge_overrides(launch), "  overlap_param_gather: true\n"));
+  launch.overlaps_sums = false;
+  const std::string script = megatron_script(launch), overrides = bridge_overrides(launch);
+  CHECK_FALSE(has(script, "\n  --overlap-"));
+  CHECK(has(script, "\n# No argument says: /parallel/overlap_gathers=true without"));
+  CHECK(has(script, "\n# Without --overlap-grad-reduce: state /parallel/overlap_sums=false"));
+  for (const char* key : {"overlap_grad_reduce", "overlap_param_gather", "sequence_parallel"}) {
+    CAPTURE(key);
+    CHECK(has(overrides, (std::string("  ") + key + ": false\n").c_str()));
+  }
+}
+
 }  // namespace penstock::testing
