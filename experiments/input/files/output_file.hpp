@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-/// Pictures, pages, traces and man pages carry this near their beginning or at their end, in the
+/// Pictures, pages, traces, launch scripts and man pages carry this near their beginning or at their end, in the
 /// way of comments of their format.
 inline constexpr std::string_view own_mark = "written by Penstock, may be overwritten";
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/megatron/shell_words.hpp"
 #include "experiments/input/formats/registry.hpp"
@@ -282,9 +283,10 @@ class Writer {
   std::string written() {
     text_ = fmt::format(
         "#!/usr/bin/env bash\n"
-        "# Written by Penstock. torchtitan needs a model too: sh {}.sh --module llama3 --config …\n"
+        "# {}\n"
+        "# torchtitan needs a model too: sh {}.sh --module llama3 --config …\n"
         "{}{} -m torchtitan.train",
-        launch_.name, left_out_line(left_out()), torchrun_text(launch_));
+        own_mark, launch_.name, left_out_line(left_out()), torchrun_text(launch_));
     write_degrees();
     if (command_.pipeline.value_or(1) > 1) write_pipeline();
     write_batch();

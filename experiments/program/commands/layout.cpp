@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
@@ -31,24 +32,50 @@
 namespace penstock::layout_file {
 namespace {
 
+/// The scenario of a number in a folder: "layout_1.json", "change_1.json".
+std::string scenario_in(const std::string& folder, const char* kind, std::size_t number) {
+  return (std::filesystem::path(folder) / fmt::format("{}_{}.json", kind, number)).string();
+}
+
+/// Throws UsageError where one of these scenarios must not be replaced, before it is searched for.
+void check_folder(const std::string& folder, const char* kind, std::size_t most,
+                  Existing replaced) {
+  if (folder.empty()) return;
+  for (std::size_t number = 1; number <= most; ++number) {
+    check_replaced(scenario_in(folder, kind, number), replaced);
+  }
+}
+
+/// Names scenarios behind the last one that was written.
+void say_what_is_older(const std::string& folder, const char* kind, std::size_t written) {
+  std::size_t last = written;
+  while (std::filesystem::exists(scenario_in(folder, kind, last + 1))) ++last;
+  if (last == written) return;
+  const std::string first = scenario_in(folder, kind, written + 1);
+  say(first + (last == written + 1 ? "" : " and those behind it") + ": older, not of this answer");
+}
+
 /// Writes the scenario of each of the best layouts as layout_1.json, layout_2.json … into a folder,
 /// which is made if it is missing, and what starts it with a framework. Paths in the scenarios are
-/// relative to it. Throws UsageError for a folder that cannot be made or written.
-void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& folder,
-                   OutputSet& outputs) {
+/// relative to it. Throws UsageError for a folder that cannot be made or written. Returns how many.
+std::size_t write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& folder,
+                          OutputSet& outputs) {
   outputs.make_folder(folder);
   const Framework* framework = plan.task.framework;
   const auto rows = best_families(plan, best);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto path = std::filesystem::path(folder) / fmt::format("layout_{}", i + 1);
+    const std::string path = scenario_in(folder, "layout", i + 1);
     const std::string text = moved_text(layout_document(plan.task, rows[i].best->choice), folder);
-    outputs.write(path.string() + ".json", text);
+    // Not every format of what starts it has a place for a mark.
+    const Existing beside = is_own_file(path) ? Existing::any : Existing::own;
+    outputs.write(path, text);
     if (framework == nullptr) continue;
-    for (const LaunchFile& file :
-         launch_files_beside(path.string() + ".json", text, framework->format)) {
-      outputs.write(path.string() + file.suffix, file.text);
+    for (const LaunchFile& file : launch_files_beside(path, text, framework->format)) {
+      const auto place = std::filesystem::path(path).replace_extension();
+      outputs.write(place.string() + file.suffix, file.text, beside);
     }
   }
+  return rows.size();
 }
 
 constexpr const char* all_rules = "rules";
@@ -270,8 +297,12 @@ void write_outputs(const Options& options, const Catalogue& catalogue, const Lay
     if (!options.svg.empty()) outputs.write(options.svg, draw_front_plot(PictureFormat::svg, plot));
     if (!options.png.empty()) outputs.write(options.png, draw_front_plot(PictureFormat::png, plot));
   }
-  if (!options.folder.empty()) write_layouts(plan, planner.best, options.folder, outputs);
+  std::size_t written = 0;
+  if (!options.folder.empty()) {
+    written = write_layouts(plan, planner.best, options.folder, outputs);
+  }
   outputs.publish();
+  if (!options.folder.empty()) say_what_is_older(options.folder, "layout", written);
 }
 
 /// Throws UsageError for options that choose among all layouts, or state what the scenario states.
@@ -312,17 +343,18 @@ void write_changes(const Options& options, const Scenario& scenario, const Chang
   std::size_t number = 0;
   for (const ChangeList* list : {&plan.one, &plan.two}) {
     for (const TriedChange& change : cheapest(*list, best_of(options))) {
-      const auto path =
-          std::filesystem::path(options.folder) / fmt::format("change_{}.json", ++number);
-      outputs.write(path.string(), changed_document(scenario, change, options.folder));
+      outputs.write(scenario_in(options.folder, "change", ++number),
+                    changed_document(scenario, change, options.folder));
     }
   }
   outputs.publish();
+  say_what_is_older(options.folder, "change", number);
 }
 
 int change_and_report(const Options& options) {
   check_from(options);
   const std::size_t best = best_of(options);
+  check_folder(options.folder, "change", 2 * best, options.replaced);
   const Scenario scenario = read_scenario(options.from, options.settings);
   ProgressBar progress;
   const ChangePlanOptions asked{.kinds = {.offloads = options.offload, .codecs = options.lossy},
@@ -345,6 +377,7 @@ int plan_and_report(const Options& options) {
   if (!options.from.empty()) return change_and_report(options);
   check_outputs({options.svg, options.png, json_output(options.json)}, {options.training.model},
                 options.replaced);
+  check_folder(options.folder, "layout", best_of(options), options.replaced);
   request_of(options);
   read_file(options.training.model);  // errors of the file itself come before those of layouts
   refuse_axes("--set", options.settings);

@@ -160,5 +160,25 @@ TEST_CASE("layout answers, draws and writes what it lists") {
   CHECK(std::filesystem::file_size(scratch.path("front.png")) > 1000);
 }
 
+TEST_CASE("layout replaces what it wrote, names what is older, and looks before it searches") {
+  const Scratch scratch;
+  const auto files_of = [&](const char* framework, const char* best) {
+    return layouts_with({"--for", framework, "--best", best, "-o", "made"}, scratch.path(""));
+  };
+  for (const char* framework : {"megatron", "torchtitan", "deepspeed"}) {
+    CAPTURE(framework);
+    REQUIRE(files_of(framework, "2").code == 0);
+    const ProgramRun again = files_of(framework, "1");
+    CAPTURE(again.errors);
+    CHECK(again.code == 0);
+    CHECK(says(again.errors, "made/layout_2.json: older, not of this answer"));
+  }
+  scratch.file("made/layout_2.json", "{}");
+  const ProgramRun refused = files_of("megatron", "2");
+  CHECK(refused.code == 2);
+  CHECK(says(refused.errors, "made/layout_2.json: it exists, and nothing in it says"));
+  CHECK(refused.output.empty());
+}
+
 }  // namespace
 }  // namespace penstock::testing
