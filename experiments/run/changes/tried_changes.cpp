@@ -225,7 +225,8 @@ bool is_faster(const TriedChange& change, const TriedChange& now) {
 bool is_worth(const TriedChange& change, const TriedChange& now) {
   constexpr double most_loss = 1;  // a choice: nobody runs twice as long to save memory
   if (word_of(change) < word_of(now)) return gain_of(change, now) >= -most_loss;
-  return word_of(change) == word_of(now) && is_faster(change, now);
+  const bool lacks_more = now.fits() == false && change.peak_bytes > now.peak_bytes;
+  return word_of(change) == word_of(now) && !lacks_more && is_faster(change, now);
 }
 
 bool is_before(const TriedChange& one, const TriedChange& other) {

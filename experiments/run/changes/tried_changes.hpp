@@ -78,7 +78,7 @@ std::optional<std::pair<double, double>> gain_within(const TriedChange& change,
 bool is_faster(const TriedChange& change, const TriedChange& now);
 
 /// Whether a change is worth making: it fits as well and is faster, or it fits better in at most
-/// twice the time.
+/// twice the time. Of two that do not fit, the one that needs more memory fits worse.
 bool is_worth(const TriedChange& change, const TriedChange& now);
 
 /// Whether a change comes before another in a list: it fits better, or takes less time, or memory.

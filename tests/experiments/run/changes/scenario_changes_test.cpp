@@ -144,6 +144,16 @@ TEST_CASE("a gain below half a per cent is none, and one that breaks the memory 
   CHECK(!is_worth({.word = MemoryWord::fits, .makespan = from_us(2001)}, full));
 }
 
+TEST_CASE("where nothing fits, a faster change that needs more memory is not worth it") {
+  const auto needs = [](std::uint64_t bytes, MemoryWord word, double us) {
+    return TriedChange{.peak_bytes = bytes, .word = word, .makespan = from_us(us)};
+  };
+  const TriedChange full = needs(40, MemoryWord::does_not_fit, 1000);
+  CHECK(is_worth(needs(40, MemoryWord::does_not_fit, 900), full));
+  CHECK(!is_worth(needs(41, MemoryWord::does_not_fit, 900), full));
+  CHECK(is_worth(needs(41, MemoryWord::fits, 900), needs(40, MemoryWord::fits, 1000)));
+}
+
 TEST_CASE("a change on documents is worth what equal draws differ by, if that is above chance") {
   const auto drawn = [](std::vector<double> all_us) {
     TriedChange one{.word = MemoryWord::fits};
