@@ -285,21 +285,16 @@ std::int64_t busy_ns(const Waits& waits, const KinetoSpan& span, std::uint32_t l
   return busy + std::max<std::int64_t>(until - span.begin_ns, 0);
 }
 
-/// Where the last receive in an annotation ended.
-std::optional<std::int64_t> received_at(const KinetoTrace& trace, const Waits& waits,
-                                        const KinetoAnnotation& annotation) {
-  for (const KinetoAnnotation& wait : waits_in(waits, annotation.span, annotation.lane)) {
-    if (trace.names[wait.name].find("recv") != std::string::npos) return wait.span.end_ns;
-  }
-  return std::nullopt;
+/// Whether an operator takes memory alone, as for what is received before an op.
+bool only_allocates(const KinetoTrace& trace, const KinetoOperator& op) {
+  return trace.names[op.name].starts_with("aten::empty");
 }
 
 /// The operators in an annotation, on its thread.
 struct OperatorRange {
-  std::optional<std::int64_t> received_ns;  // where its last receive ended
   bool any = false;
   bool backward = false;                // the first is of a backward
-  std::int64_t begin_ns = 0;            // of the first, behind the receive if any is there
+  std::int64_t begin_ns = 0;            // of the first that does more than to allocate
   std::optional<std::int64_t> turn_ns;  // where backward follows forward, or forward backward
 };
 
@@ -309,10 +304,8 @@ bool runs_before(const KinetoOperator& a, const KinetoOperator& b) {
 }
 
 std::vector<OperatorRange> operators_in(const KinetoTrace& trace,
-                                        const std::vector<KinetoAnnotation>& annotations,
-                                        const Waits& waits) {
-  std::vector<OperatorRange> ranges;
-  for (const auto& one : annotations) ranges.push_back({received_at(trace, waits, one)});
+                                        const std::vector<KinetoAnnotation>& annotations) {
+  std::vector<OperatorRange> ranges(annotations.size());
   std::int64_t outer_end_ns = INT64_MIN;  // only operators inside no other tell the pass
   SortedRecords operators(trace.operators, runs_before);
   while (const KinetoOperator* const next = operators.next()) {
@@ -322,9 +315,8 @@ std::vector<OperatorRange> operators_in(const KinetoTrace& trace,
     OperatorRange& range = ranges[static_cast<std::size_t>(annotation - annotations.data())];
     const bool outer = op.span.begin_ns >= outer_end_ns;
     if (outer) outer_end_ns = op.span.end_ns;
-    const std::int64_t at_ns = op.span.begin_ns;
-    if (!range.any || (range.begin_ns < range.received_ns && at_ns >= range.received_ns)) {
-      range = {range.received_ns, true, op.backward, at_ns, std::nullopt};
+    if (!range.any) {
+      if (!only_allocates(trace, op)) range = {true, op.backward, op.span.begin_ns, std::nullopt};
     } else if (outer && !range.turn_ns && op.backward != range.backward) {
       range.turn_ns = op.span.begin_ns;
     }
@@ -389,7 +381,7 @@ std::vector<std::optional<OpSpans>> spans_of_works(
 std::vector<std::optional<OpSpans>> spans_of_operators(
     const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
   const Waits waits = waits_of(trace);
-  const std::vector<OperatorRange> ranges = operators_in(trace, annotations, waits);
+  const std::vector<OperatorRange> ranges = operators_in(trace, annotations);
   const auto filled = static_cast<std::size_t>(std::count_if(
       ranges.begin(), ranges.end(), [](const OperatorRange& range) { return range.any; }));
   if (2 * filled < ranges.size()) return {};

@@ -48,8 +48,8 @@ struct OpSpans {
 std::vector<std::optional<OpSpans>> spans_of_works(
     const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations);
 
-/// By annotation, sorted by begin, of a trace without a device: from its first operator, behind
-/// what it receives, to its end. Ahead of that operator, PyTorch waits for the receive. An
+/// By annotation, sorted by begin, of a trace without a device: from its first operator that does
+/// more than to allocate to its end. Ahead of that, PyTorch waits for a receive. An
 /// annotation without operators, such as the input gradient of the first stage, does nothing: its
 /// op has no length. Empty if most annotations have none: then operators were not traced.
 std::vector<std::optional<OpSpans>> spans_of_operators(
