@@ -304,6 +304,21 @@ std::string letters_of(const TrainingLaunch& launch, const std::vector<LayerInde
   return text;
 }
 
+/// What a block has that the arguments, which hold for all blocks, do not say.
+std::string missing_in_block(const ModelSpec& model, const BlockSpec& block) {
+  bool alternates = block.parts.size() % 2 == 0;
+  for (std::size_t i = 0; i < block.parts.size(); ++i) {
+    alternates = alternates && (block.parts[i].kind == "norm") == (i % 2 == 0);
+  }
+  if (!alternates) return "norms other than one before attention and one before the MLP";
+  for (const LayerSpec& part : block.parts) {
+    if (part.kind != "norm" && part.numbers != first_of(model, part.kind)->numbers) {
+      return part.kind + " that differs between layers";
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<MegatronArgument> model_arguments(const ModelSpec& model) {
@@ -322,7 +337,10 @@ std::string missing_in_script(const ModelSpec& model) {
       for (const char* detail : {"wide_qk_norm", "plain_qk_norm", "gate", "latent"}) {
         if (number_of(&part, detail) != 0) return part.kind + " with " + detail;
       }
+      if (number_of(&part, "weights", 1) == 0) return part.kind + " without weights";
     }
+    if (!block.cut_evenly) continue;
+    if (std::string missing = missing_in_block(model, block); !missing.empty()) return missing;
   }
   return {};
 }

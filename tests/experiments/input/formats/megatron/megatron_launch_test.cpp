@@ -45,7 +45,7 @@ TEST_CASE("Megatron-LM: equal stages of a layout are written once, and read back
 TEST_CASE("Megatron-LM: layers that its script has no arguments for leave the overrides alone") {
   const auto missing = [](LayerSpec layer) {
     ModelSpec model;
-    model.blocks.push_back({.name = "block 0", .parts = {std::move(layer)}});
+    model.blocks.push_back({.name = "block 0", .parts = {{"norm", {}, ""}, std::move(layer)}});
     return missing_in_script(model);
   };
   CHECK(missing({"attention", {{"hidden", 8}, {"heads", 2}}, ""}) == "");
@@ -59,6 +59,24 @@ TEST_CASE("Megatron-LM: layers that its script has no arguments for leave the ov
                                       "gated_delta.") != std::string::npos);
   launch.model.blocks[1].parts = {{"vision_block", {}, ""}};
   CHECK(pipeline_layout(launch) == "E|tL");  // an encoder has no letter
+}
+
+TEST_CASE("Megatron-LM: no script says that blocks differ, or have other norms than two") {
+  const auto missing = [](const auto& change) {
+    ModelSpec model = megatron_args_model(least + " --normalization RMSNorm").spec;
+    change(model.blocks[2].parts);
+    return missing_in_script(model);
+  };
+  using Parts = std::vector<LayerSpec>;
+  CHECK(missing([](Parts&) {}) == "");
+  CHECK(missing([](Parts& parts) { parts[1].numbers["window"] = 128; }) ==
+        "attention that differs between layers");
+  CHECK(missing([](Parts& parts) { parts[3].numbers["intermediate"] = 8; }) ==
+        "mlp that differs between layers");
+  const std::string norms = "norms other than one before attention and one before the MLP";
+  CHECK(missing([](Parts& parts) { parts.push_back(parts.front()); }) == norms);
+  CHECK(missing([](Parts& parts) { parts.erase(parts.begin() + 2); }) == norms);
+  CHECK(missing([](Parts& parts) { parts[0].numbers["weights"] = 0; }) == "norm without weights");
 }
 
 TEST_CASE("Megatron-LM: the arguments of a model are read back as the same layers") {
