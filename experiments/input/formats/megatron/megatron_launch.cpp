@@ -190,6 +190,8 @@ class TrainingWriter {
         command_.expert_tensor.value_or(command_.tensor.value_or(1));
     number("--expert-tensor-parallel-size", expert_tensor, "model.expert_tensor_parallel_size");
     write_dispatcher(command_.expert.value_or(1) * expert_tensor);
+    // moe_act is recomputed with it alone.
+    flag("--moe-grouped-gemm", true, "model.moe_grouped_gemm");
     flag("--overlap-moe-expert-parallel-comm", command_.overlap_experts.value_or(false),
          "model.overlap_moe_expert_parallel_comm");
   }

@@ -177,6 +177,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .unknown_schedule = "megatron does not run the schedule",
       .unknown_overlap = "megatron does not overlap so",
       .unknown_offload = "megatron: layers are offloaded without a pipeline alone",
+      .whole_offload = "megatron: one layer at least is not offloaded",
       .unknown_recomputation = "megatron does not recompute so",
       .unknown_cut = "megatron does not cut so",
       .why_no_degrees = why_no_megatron_degrees,
@@ -214,8 +215,10 @@ const char* Framework::why_no_overlap(bool fused, bool hides) const {
   return fused || (hides && !hides_experts) ? unknown_overlap : nullptr;
 }
 
-const char* Framework::why_no_offload(const LayoutChoice& degrees) const {
-  return offloads_layers && degrees.pipeline == 1 ? nullptr : unknown_offload;
+const char* Framework::why_no_offload(const TrainingTask& task, const LayoutChoice& degrees,
+                                      std::uint32_t layers) const {
+  if (!offloads_layers || degrees.pipeline > 1) return unknown_offload;
+  return layers < task.layers ? nullptr : whole_offload;
 }
 
 bool Framework::cuts_by(std::string_view partitioner) const {
@@ -265,7 +268,8 @@ const char* why_not_in(const Framework& framework, const TrainingTask& task,
     return framework.unknown_recomputation;
   }
   if (choice.offloaded_layers > 0) {
-    if (const char* why = framework.why_no_offload(choice)) return why;
+    const std::uint32_t layers = choice.offloaded_layers;
+    if (const char* why = framework.why_no_offload(task, choice, layers)) return why;
   }
   if (!framework.cuts_by(choice.partition)) return framework.unknown_cut;
   if (const char* why = framework.why_no_degrees(task, choice)) return why;

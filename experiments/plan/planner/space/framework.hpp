@@ -29,6 +29,7 @@ struct Framework {
   const char* unknown_schedule;
   const char* unknown_overlap;
   const char* unknown_offload;
+  const char* whole_offload = nullptr;  // where layers can be offloaded, but not all
   const char* unknown_recomputation;
   const char* unknown_cut;
 
@@ -43,7 +44,8 @@ struct Framework {
   /// `some`: the first layers of each stage alone.
   bool recomputes(std::string_view mode, bool stages, bool some) const;
   const char* why_no_overlap(bool fused, bool hides) const;
-  const char* why_no_offload(const LayoutChoice& degrees) const;
+  const char* why_no_offload(const TrainingTask& task, const LayoutChoice& degrees,
+                             std::uint32_t layers) const;
   bool cuts_by(std::string_view partitioner) const;
 };
 

@@ -83,7 +83,8 @@ const char* why_no_recomputation(const TrainingTask& task, const LayoutChoice& d
     return "where expert traffic is hidden, no whole layers are recomputed";
   }
   if (recompute.offloads && task.framework != nullptr) {
-    if (const char* why = task.framework->why_no_offload(degrees)) return why;
+    const std::uint32_t layers = some_layers(task, degrees, order, recompute);
+    if (const char* why = task.framework->why_no_offload(task, degrees, layers)) return why;
   }
   if (recompute.quarters % 4 == 0) return nullptr;
   const std::uint32_t all = layers_a_stage(task, degrees, order);

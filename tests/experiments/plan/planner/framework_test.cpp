@@ -178,6 +178,8 @@ TEST_CASE("frameworks: overlap and partial recomputation are not the same everyw
   CHECK(why("torchtitan", offloads) == "torchtitan does not offload layers");
   offloads.pipeline = 1;
   CHECK(why("megatron", offloads) == "");
+  offloads.offloaded_layers = 32;
+  CHECK(why("megatron", offloads) == "megatron: one layer at least is not offloaded");
   offloads.pipeline = 2;
   CHECK(why("megatron", offloads) == "megatron: layers are offloaded without a pipeline alone");
 }

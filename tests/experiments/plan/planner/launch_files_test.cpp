@@ -226,6 +226,7 @@ TEST_CASE("launch files: each framework gets the groups of replicas that shard o
 TEST_CASE("launch files: Megatron-LM gets what it asks of experts and of tensor groups") {
   const std::string text = started_text(mixtral, "megatron");
   CHECK(gives(text, "--moe-token-dispatcher-type flex"));
+  CHECK(gives(text, "--moe-grouped-gemm"));
   CHECK(gives(started_text(mixtral, "megatron", {"/parallel/dispatcher=alltoall"}),
               "--moe-token-dispatcher-type alltoall"));
   CHECK(gives(text, "\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun "));
