@@ -310,6 +310,11 @@ class Writer {
           fmt::format("/memory/optimizer={}", names[static_cast<std::size_t>(optimizer)]));
     }
     if (!launch_.overlaps_sums) all.emplace_back("/parallel/overlap_sums=false");
+    if (command_.fp8_attention.value_or(false)) all.emplace_back("/model/fp8_attention=true");
+    if (command_.narrow_gathers.value_or(false)) all.emplace_back("/parallel/narrow_gathers=true");
+    if (command_.overlap_shared_expert.value_or(false)) {
+      all.emplace_back("/parallel/overlap_shared_expert=true");
+    }
     return all;
   }
 

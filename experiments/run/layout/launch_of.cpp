@@ -32,6 +32,8 @@ void take_degrees(const Layout& layout, TrainingCommand& command) {
   const bool idle = degrees.tensor == 1 || degrees.sequence_parallel;
   command.scatter_gather = degrees.scatters || idle;
   command.overlap_experts = degrees.overlaps_experts;
+  command.overlap_shared_expert = degrees.overlaps_shared;
+  command.narrow_gathers = degrees.narrow_gathers;
   const auto& machine = layout.hardware.spec.machine;
   const bool of_stack = machine && machine->device.stack.deduplicates;
   command.dispatcher = degrees.deduplicates.value_or(of_stack) ? TokenDispatch::deduplicated
@@ -80,6 +82,7 @@ TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::st
   take_memory(scenario, layout, launch.command);
   take_batch(layout, launch.command);
   launch.command.dtype = scenario.model.dtype.value_or("bf16");
+  launch.command.fp8_attention = scenario.model.fp8_attention;
   launch.command.schedule = layout.rule != nullptr ? layout.rule->name : layout.name;
   launch.command.partition = scenario.partition.name;
   return launch;

@@ -192,6 +192,8 @@ class TrainingWriter {
     write_dispatcher(command_.expert.value_or(1) * expert_tensor);
     // moe_act is recomputed with it alone.
     flag("--moe-grouped-gemm", true, "model.moe_grouped_gemm");
+    flag("--moe-shared-expert-overlap", command_.overlap_shared_expert.value_or(false),
+         "model.moe_shared_expert_overlap");
     flag("--overlap-moe-expert-parallel-comm", command_.overlap_experts.value_or(false),
          "model.overlap_moe_expert_parallel_comm");
   }
@@ -239,7 +241,9 @@ class TrainingWriter {
       if (one.dtype != dtype) continue;
       word(one.argument, one.format, "");
       if (!one.recipe.empty()) word("--fp8-recipe", std::string(one.recipe), "");
+      flag(one.gather, command_.narrow_gathers.value_or(false), "");
     }
+    flag("--fp8-dot-product-attention", command_.fp8_attention.value_or(false), "");
     const Optimizer optimizer = command_.optimizer.value_or(Optimizer::adam);
     const bool sgd = optimizer == Optimizer::sgd || optimizer == Optimizer::momentum;
     word("--optimizer", sgd ? "sgd" : "adam", "optimizer.optimizer");

@@ -156,10 +156,10 @@ std::vector<std::string> recompute_modules(const std::vector<std::string>& opera
 
 std::span<const MegatronDtype> megatron_dtypes() {
   static constexpr std::array dtypes{
-      MegatronDtype{"fp8", "--fp8-format", "hybrid", "tensorwise"},
-      MegatronDtype{"fp8-block", "--fp8-format", "e4m3", "blockwise"},
-      MegatronDtype{"mxfp8", "--fp8-format", "e4m3", "mxfp8"},
-      MegatronDtype{"nvfp4", "--fp4-format", "e2m1", ""}};
+      MegatronDtype{"fp8", "--fp8-format", "hybrid", "tensorwise", "--fp8-param-gather"},
+      MegatronDtype{"fp8-block", "--fp8-format", "e4m3", "blockwise", "--fp8-param-gather"},
+      MegatronDtype{"mxfp8", "--fp8-format", "e4m3", "mxfp8", "--fp8-param-gather"},
+      MegatronDtype{"nvfp4", "--fp4-format", "e2m1", "", "--fp4-param-gather"}};
   return dtypes;
 }
 

@@ -26,6 +26,7 @@ struct MegatronDtype {
   const char* argument;
   const char* format;
   std::string_view recipe;  // --fp8-recipe
+  const char* gather;       // where weights are gathered in this type
 };
 std::span<const MegatronDtype> megatron_dtypes();
 

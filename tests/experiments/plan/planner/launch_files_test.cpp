@@ -65,6 +65,8 @@ void check_same(const Layout& back, const Layout& layout) {
   CHECK(back.degrees.data == layout.degrees.data);
   CHECK(back.degrees.scatters == layout.degrees.scatters);
   CHECK(back.degrees.overlaps_experts == layout.degrees.overlaps_experts);
+  CHECK(back.degrees.overlaps_shared == layout.degrees.overlaps_shared);
+  CHECK(back.degrees.narrow_gathers == layout.degrees.narrow_gathers);
   CHECK(back.memory.zero == layout.memory.zero);
   CHECK(back.memory.shard_groups == layout.memory.shard_groups);
   CHECK(back.recompute.mode == layout.recompute.mode);
@@ -163,6 +165,17 @@ TEST_CASE(
         StartedCase{mixtral, 4, 16, {few}, {"/recompute/together=2"}},
         StartedCase{models + "llama-3.1-8b.json", 8, 64, {"/offload/layers=4"}},
         StartedCase{mixtral, 8, 16, {"/parallel/tensor=2"}, {"/model/dtype=fp8"}},
+        StartedCase{
+            models + "llama-3.1-8b.json",
+            8,
+            64,
+            {"/memory/zero=1", "/parallel/tensor=2"},
+            {"/model/dtype=fp8", "/model/fp8_attention=true", "/parallel/narrow_gathers=true"}},
+        StartedCase{small_deepseek(),
+                    16,
+                    32,
+                    {"/parallel/expert=8", "/parallel/overlap_experts=false"},
+                    {"/parallel/overlap_shared_expert=true"}},
         StartedCase{mixtral, 8, 16, {"/parallel/pipeline=2"}, {"/parallel/scatter_gather=true"}},
         StartedCase{mixtral, 8, 16, {"/parallel/expert=8"}, {"/parallel/dispatcher=alltoall"}},
         StartedCase{small_deepseek(), 16, 32, {"/parallel/pipeline=2,4,/recompute/mode=full"}}}) {
@@ -250,12 +263,31 @@ TEST_CASE("launch files: Megatron-LM gets positions and norms of a config, or wh
   CHECK_FALSE(gives(yarn, "--use-rope-scaling"));
 }
 
+TEST_CASE("launch files: Megatron-LM gathers weights in the type of their products") {
+  for (const auto& [dtype, gather] :
+       {std::pair{"mxfp8", "--fp8-param-gather"}, {"nvfp4", "--fp4-param-gather"}}) {
+    CAPTURE(dtype);
+    const TrainingTask task = read_training_task(
+        {.model = models + "llama-3.1-8b.json",
+         .hardware = "dgx-b200",
+         .devices = 4,
+         .settings = {std::string("/model/dtype=") + dtype, "/parallel/narrow_gathers=true"}},
+        read_catalogue());
+    const auto files = launch_files_beside(
+        "layout.json", layout_document(task, {.data = 4, .zero = 1}), "megatron-args");
+    CHECK(gives(files.front().text, gather));
+  }
+}
+
 TEST_CASE("launch files: a command names what none of its arguments says") {
   const char* const sums = "/parallel/overlap_sums=false";
   CHECK(gives(started_text(mixtral, "megatron", {sums}),
               "# No argument says: /parallel/overlap_sums=false\n"));
   CHECK(gives(started_text(mixtral, "torchtitan", {sums, "/memory/optimizer=sgd"}),
               "# No argument says: /memory/optimizer=sgd; /parallel/overlap_sums=false\n"));
+  CHECK(
+      gives(started_text(mixtral, "torchtitan", {"/model/dtype=fp8", "/model/fp8_attention=true"}),
+            "# No argument says: /model/fp8_attention=true\n"));
 }
 
 TEST_CASE("launch files: torchtitan gets the CSV of an order that it has no name for") {
