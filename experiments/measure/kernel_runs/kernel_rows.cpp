@@ -19,8 +19,8 @@ const std::vector<Field>& time_fields() {
   using T = SustainedTime;
   static const std::vector<Field> fields{
       field<&T::us>("us", positive_number(1e12)), field<&T::runs>("runs", whole(1)),
-      field<&T::spread>("spread", number(0)), field<&T::mhz>("mhz", number(0)),
-      field<&T::watts>("watts", number(0))};
+      field<&T::spread>("spread", number(0)),     field<&T::mhz>("mhz", number(0)),
+      field<&T::watts>("watts", number(0)),       field<&T::host_us>("host_us", number(0))};
   return fields;
 }
 
@@ -61,7 +61,8 @@ const Fields& layers_row_fields() {
              field<&L::examples>("examples", whole(1, 1'000'000)),
              field<&L::dtype>("dtype", full_text()),
              field<&L::held_back>("held_back", truth()),
-             {"graphed", object_of(passes_fields())}},
+             {"graphed", object_of(passes_fields())},
+             {"why_no_graphs", text()}},
             {"part", "layers", "sequence", "examples", "dtype", "forward", "backward"}},
            {&passes_fields().fields});
   return fields;
@@ -90,6 +91,10 @@ void add_row(const json& line, KernelRun& run) {
     LayersRow& row = run.layers.emplace_back();
     read_fields(layers_row_fields(), line, &row);
     row.layers = line["layers"].dump();
+    if (line.contains("why_no_graphs")) {
+      run.failed.push_back(
+          fmt::format("{} as CUDA graphs: {}", row.part, line["why_no_graphs"].get<std::string>()));
+    }
     const json& passes = line.contains("graphed") ? line["graphed"] : line;
     read_fields(whole_time_fields(), passes["forward"], &row.forward);
     read_fields(whole_time_fields(), passes["backward"], &row.backward);

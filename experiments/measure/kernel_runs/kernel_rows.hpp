@@ -15,6 +15,10 @@ struct SustainedTime {
   double spread = 0;  // median deviation of groups of runs, of `us`
   double mhz = 0;     // 0: not seen
   double watts = 0;
+  double host_us = 0;  // that the host took to issue it; 0: not seen
+
+  /// Whether it may be the host's time: the kernels are not longer than it takes to launch them.
+  bool waits_for_host() const { return host_us > 0.8 * us; }
 };
 
 struct KernelRow {
@@ -30,8 +34,10 @@ struct LayersRow {
   std::uint32_t sequence = 1;
   std::uint32_t examples = 1;
   std::string dtype;
-  bool held_back = false;  // nothing is fitted to it
+  bool held_back = false;           // nothing is fitted to it
   SustainedTime forward, backward;  // without those of the host, where they are known
+
+  bool waits_for_host() const { return forward.waits_for_host() || backward.waits_for_host(); }
 };
 
 /// What time_kernels.py wrote on a machine.

@@ -215,6 +215,24 @@ std::string sizes_text(const KernelQuestion& question) {
   return text;
 }
 
+std::string sizes_text(const LayersRow& row) {
+  return fmt::format("{} x {}", row.dtype, row.sequence);
+}
+
+/// The run without what waited for the host.
+KernelRun of_kernels(KernelRun run, StackFit& fit) {
+  const auto left_out = [&](const auto& row, const auto& timed, const std::string& what) {
+    if (timed.waits_for_host()) fit.left_out.push_back(row.part + ": " + what);
+    return timed.waits_for_host();
+  };
+  std::erase_if(run.kernels, [&](const KernelRow& row) {
+    return left_out(row, row.time, sizes_text(row.question));
+  });
+  std::erase_if(run.layers,
+                [&](const LayersRow& row) { return left_out(row, row, sizes_text(row)); });
+  return run;
+}
+
 void judge(const KernelRun& run, Predictor& predictor, const StackConstants& shares,
            StackFit& fit) {
   for (const KernelRow& row : run.kernels) {
@@ -224,7 +242,7 @@ void judge(const KernelRun& run, Predictor& predictor, const StackConstants& sha
   for (const LayersRow& row : run.layers) {
     const auto [forward, backward] = predictor.us(row, shares);
     const bool fitted = row.part == "norm" && !row.held_back;
-    const std::string what = fmt::format("{} x {}", row.dtype, row.sequence);
+    const std::string what = sizes_text(row);
     fit.rows.push_back({row.part, "forward, " + what, row.forward.us, forward, fitted});
     fit.rows.push_back({row.part, "backward, " + what, row.backward.us, backward, fitted});
   }
@@ -271,14 +289,16 @@ bool is_fitted(const StackFit& fit, const std::string& part) {
 
 }  // namespace
 
-StackFit fit_stack(const KernelRun& run, const Catalogue& catalogue, const std::string& hardware) {
+StackFit fit_stack(const KernelRun& all, const Catalogue& catalogue, const std::string& hardware) {
   Predictor predictor(catalogue, hardware);
   StackFit fit{.hardware = predictor.device().name,
-               .seen = run.device,
+               .seen = all.device,
                .attention = {},
                .shares = {},
                .rows = {},
-               .failed = run.failed};
+               .left_out = {},
+               .failed = all.failed};
+  const KernelRun run = of_kernels(all, fit);
   const StackConstants shares = fit_all(run, predictor, fit);
   judge(run, predictor, shares, fit);
   take_power(run, fit);
@@ -324,6 +344,8 @@ std::string stack_fit_text(const StackFit& fit) {
                         number_text(fit.most_watts));
   }
   text += "\n" + aligned(errors, {0, 5});
+  for (const std::string& what : fit.left_out)
+    text += fmt::format("waits for the host, left out: {}\n", what);
   for (const std::string& failed : fit.failed) text += fmt::format("not timed: {}\n", failed);
   return text;
 }
@@ -345,6 +367,7 @@ ordered_json stack_fit_json(const StackFit& fit) {
           {"shares", std::move(shares)},
           {"watts", {fit.least_watts, fit.most_watts}},
           {"rows", std::move(rows)},
+          {"left_out", fit.left_out},
           {"failed", fit.failed}};
 }
 

@@ -35,13 +35,15 @@ struct StackFit {
   std::string attention;  // the device's kernel that is nearest; empty: it has none
   std::vector<FittedShare> shares;
   std::vector<JudgedKernel> rows;
+  std::vector<std::string> left_out;  // "streams: bf16 bytes 1e+06": as slow as the host issued it
   std::vector<std::string> failed;
   double least_watts = 0, most_watts = 0;  // of the kernels; 0: not seen
 };
 
 /// Fits shares of the rates of a device, or of a machine's device, to a run. Products give the
 /// share of each precision, attention its own, norms the passes over memory. Everything else is
-/// judged. Throws InputError for a precision that the device lacks.
+/// judged, but for what waited for the host. Throws InputError for a precision that the device
+/// lacks.
 StackFit fit_stack(const KernelRun& run, const Catalogue& catalogue, const std::string& hardware);
 
 /// The stack as a file of the catalogue. `file` is where it was measured.

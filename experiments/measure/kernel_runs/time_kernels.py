@@ -8,6 +8,7 @@ first: what is there when the machine goes can be used. Each runs in a row for -
 and power are those of sustained work. --scale 0.1 makes all sizes smaller, for a CPU. --models times
 the models of scenarios instead, as they are. Models run eagerly and as CUDA graphs ("graphed"). It needs
 PyTorch 2.4 or later and scenario_model.py, beside it or in ../torch_runs. Exit 1: a line has no time.
+On a GPU "host_us" is what the host took to issue a run: where that is nearly "us", the GPU waited for it.
 """
 
 import argparse
@@ -42,27 +43,31 @@ class Timer:
             torch.cuda.synchronize()
 
     def seconds_of(self, run, times):
+        """All of it, and the host's share: until everything is issued."""
         self.wait()
         begin = time.perf_counter()
         for _ in range(times):
             run()
+        issued = time.perf_counter() - begin
         self.wait()
-        return time.perf_counter() - begin
+        return time.perf_counter() - begin, issued
 
     def __call__(self, run):
         for _ in range(3):
             run()
-        # Groups of 20 ms: what the host takes for a launch is hidden behind the kernels before.
-        times = max(1, round(0.02 / max(1e-6, self.seconds_of(run, 1))))
-        groups, end, sensor = [], time.perf_counter() + self.seconds, None
+        # Groups of 20 ms: a launch is hidden behind the kernels before, unless these are shorter.
+        times = max(1, round(0.02 / max(1e-6, self.seconds_of(run, 1)[0])))
+        groups, issues, end, sensor = [], [], time.perf_counter() + self.seconds, None
         while time.perf_counter() < end or len(groups) < 5:
-            groups.append(self.seconds_of(run, times) / times * 1e6)
+            took, issued = self.seconds_of(run, times)
+            groups.append(took / times * 1e6)
+            issues.append(issued / times * 1e6)
             if sensor is None and time.perf_counter() > end - self.seconds / 2:
                 sensor = self.sensor()
         middle = statistics.median(groups)
         return {"us": middle, "runs": len(groups) * times,
                 "spread": statistics.median(abs(us - middle) for us in groups) / middle,
-                **self.read(sensor)}
+                **({"host_us": statistics.median(issues)} if self.gpu else {}), **self.read(sensor)}
 
     def sensor(self):
         """Asks for clock and power in the middle of the work; read when it is over."""
@@ -278,6 +283,10 @@ def models(files, dtypes):
                "dtype": dtypes[0], "held_back": True}
 
 
+def first_line(error):
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
 def timed(row, device, timer):
     """The row with its times; of a whole model on a GPU also without those of the host."""
     if "layers" not in row:
@@ -285,8 +294,11 @@ def timed(row, device, timer):
     passes = Passes(row, device)
     made = {**row, "forward": timer(passes.forward), "backward": timer(passes.backward)}
     if row["part"] == "model" and device.type == "cuda":
-        forward, backward = passes.graphs()
-        made["graphed"] = {"forward": timer(forward.replay), "backward": timer(backward.replay)}
+        try:
+            forward, backward = passes.graphs()
+            made["graphed"] = {"forward": timer(forward.replay), "backward": timer(backward.replay)}
+        except RuntimeError as error:
+            made["why_no_graphs"] = first_line(error)
     return made
 
 
@@ -332,7 +344,7 @@ def main():
             try:
                 write(timed(row, device, timer))
             except (RuntimeError, torch.OutOfMemoryError, KeyError, TypeError) as error:
-                what, failed = f"{type(error).__name__}: {error}".splitlines()[0], True
+                what, failed = first_line(error), True
                 print(f"{row['part']} failed: {what}", file=sys.stderr)
                 write({**row, "failed": what})
             if gpu:

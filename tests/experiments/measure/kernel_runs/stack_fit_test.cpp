@@ -119,6 +119,47 @@ TEST_CASE("kernel runs: layers are judged by both passes, with the fitted shares
   CHECK_FALSE(fit.rows[8].fitted);
 }
 
+// Kernels that are shorter than their launch take as long as that.
+TEST_CASE("kernel runs: what waited for the host is named, neither fitted nor judged") {
+  const Catalogue catalogue = read_catalogue();
+  std::vector<json> lines = made_lines(catalogue);
+  json slow = lines[1], stream = {{"part", "streams"}, {"kind", "stream"}, {"dtype", "bf16"}};
+  slow["us"] = 10 * slow["us"].get<double>();
+  slow["host_us"] = 0.9 * slow["us"].get<double>();
+  stream.update({{"sizes", {{"bytes", 1e6}}}, {"us", 6}, {"host_us", 4.7}});
+  json model = {{"part", "model"}, {"dtype", "bf16"}, {"sequence", 256}, {"examples", 1}};
+  model["layers"] = json::parse(R"([{"parts": [{"kind": "norm", "hidden": 64}]}])");
+  model["forward"] = {{"us", 40}, {"host_us", 39}};
+  model["backward"] = {{"us", 80}, {"host_us", 20}};
+  lines.insert(lines.end(), {slow, stream, model});
+  const Scratch scratch;
+  write_file(scratch.path("k.jsonl"), text_of(lines));
+  const StackFit fit = fit_stack(read_kernel_run(scratch.path("k.jsonl")), catalogue, device_name);
+  CHECK(share(fit, "matrix_share") == doctest::Approx(0.7).epsilon(1e-3));
+  REQUIRE(fit.rows.size() == 9);
+  CHECK(fit.rows.back().part == "streams");
+  CHECK(fit.left_out == std::vector<std::string>{"products: bf16 columns 4096 inner 4096 rows 2048",
+                                                 "model: bf16 x 256"});
+  CHECK(stack_fit_text(fit).find("waits for the host, left out: model: bf16 x 256\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("kernel runs: a model without CUDA graphs is judged by its eager times, and says why") {
+  const Catalogue catalogue = read_catalogue();
+  std::vector<json> lines = made_lines(catalogue);
+  json model = {{"part", "model"}, {"dtype", "bf16"}, {"sequence", 256}, {"examples", 1}};
+  model["layers"] = json::parse(R"([{"parts": [{"kind": "norm", "hidden": 64}]}])");
+  model["forward"] = {{"us", 40}};
+  model["backward"] = {{"us", 80}};
+  model["why_no_graphs"] = "RuntimeError: no capture";
+  lines.push_back(model);
+  const Scratch scratch;
+  write_file(scratch.path("k.jsonl"), text_of(lines));
+  const StackFit fit = fit_stack(read_kernel_run(scratch.path("k.jsonl")), catalogue, device_name);
+  CHECK(fit.rows.back().measured_us == 80);
+  CHECK(fit.failed.back() == "model as CUDA graphs: RuntimeError: no capture");
+}
+
 TEST_CASE("kernel runs: the file is a stack of the catalogue") {
   const Catalogue catalogue = read_catalogue();
   const Scratch scratch;
