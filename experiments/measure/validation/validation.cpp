@@ -90,7 +90,7 @@ RealLayers layers_for(const Setting& setting, const PricedPlan& priced) {
 /// Layers take their own time on this machine; link times are scaled with them. The first profile
 /// is warm-up.
 void choose_bodies(const Setting& setting, Validation& result) {
-  if (result.job.device.layers) return;
+  if (result.job.device.layers || result.job.device.work != GpuWork::spin) return;
   RealLayers real = layers_for(setting, result.job.priced);
   result.why_busy = std::move(real.why_not);
   if (!real.layers) return;

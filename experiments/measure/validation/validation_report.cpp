@@ -8,6 +8,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/show/results/result_json.hpp"
+#include "validate/backends/cuda/running/gpu_actions.hpp"
 #include "validate/ranks/rank_runner.hpp"
 
 namespace penstock {
@@ -96,10 +97,19 @@ std::string_view torch_bodies_text(std::string_view bodies) {
   return bodies == "own" ? "those of --model" : "the model's, in single precision";
 }
 
+/// Whether actions do a fixed amount of work of a GPU, and do not only wait.
+bool has_work_of_device(const Validation& validation) {
+  return !validation.job.device.layers && validation.job.device.work != GpuWork::spin;
+}
+
 /// What actions did, and whether it matches the training of the model.
 std::string bodies_text(const Validation& validation) {
   if (validation.job.device.layers) {
     return "actions: the model's transformer layers, without embedding and head, in bf16\n";
+  }
+  if (has_work_of_device(validation)) {
+    return fmt::format("actions: {}, as much as takes their time\n",
+                       name(validation.job.device.work));
   }
   if (!validation.job.layers)
     return fmt::format("actions: busy kernels; {}\n", validation.why_busy);
@@ -177,6 +187,7 @@ ordered_json numbers_json(const std::optional<double>& error) {
 ordered_json actions_json(const Validation& validation) {
   const bool layers = validation.job.layers || validation.job.device.layers;
   std::string bodies = layers ? "layers" : "busy";
+  if (has_work_of_device(validation)) bodies = name(validation.job.device.work);
   if (validation.torch) bodies = validation.torch->bodies;
   ordered_json coding;
   if (validation.coding) coding = coding_json(*validation.coding, validation.stash_peaks);

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -168,6 +169,22 @@ BackendEntry on_whole_gpu() {
     return make_gpu_backend(job, GpuOrdering::one_by_one, calls);
   };
   return entry;
+}
+
+TEST_CASE("validation: on a GPU a fixed amount of work runs, and the report says of what") {
+  const Scenario scenario = parse_scenario(small_transformers, "small.json", {});
+  const std::pair<const char*, GpuWork> works[] = {{"flops", GpuWork::flops},
+                                                   {"bytes", GpuWork::bytes}};
+  for (const auto& [bodies, work] : works) {
+    CAPTURE(bodies);
+    const Validation result =
+        validate(scenario, on_whole_gpu(), {.action_us = 5, .device = {.work = work}});
+    const auto document = validation_json(result);
+    CHECK(document["bodies"] == bodies);
+    CHECK(document["bodies_reason"] == "");
+    CHECK(validation_text(result).find(fmt::format("actions: {}, as much as takes their time\n",
+                                                   bodies)) != std::string::npos);
+  }
 }
 
 TEST_CASE("validation: on a GPU the layers of a model run in their sizes, as many as a stage has") {
