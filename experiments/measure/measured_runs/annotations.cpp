@@ -250,14 +250,15 @@ OpSpans spans_of(const Launched& launched) {
   return {*all, std::min(launched.own->end_ns, launched.other->end_ns)};
 }
 
-/// The sends and receives of a host, by end. PyTorch ends each where it has waited for it.
+/// The receives of a host, by end. PyTorch ends each where it has waited for it.
 using Waits = std::vector<KinetoAnnotation>;
 
 Waits waits_of(const KinetoTrace& trace) {
   Waits waits;
   for (const KinetoAnnotation& annotation : trace.annotations) {
-    const bool waits_there = is_message_operator(trace.names[annotation.name]);
-    if (waits_there && !annotation.on_device) waits.push_back(annotation);
+    const std::string& name = trace.names[annotation.name];
+    const bool receives = is_message_operator(name) && name.find("recv") != name.npos;
+    if (receives && !annotation.on_device) waits.push_back(annotation);
   }
   std::ranges::stable_sort(waits, {}, [](const auto& wait) { return wait.span.end_ns; });
   return waits;
@@ -287,7 +288,7 @@ std::int64_t busy_ns(const Waits& waits, const KinetoSpan& span, std::uint32_t l
 
 /// Whether an operator takes memory alone, as for what is received before an op.
 bool only_allocates(const KinetoTrace& trace, const KinetoOperator& op) {
-  return trace.names[op.name].starts_with("aten::empty");
+  return trace.work_names[op.name].starts_with("aten::empty");
 }
 
 /// The operators in an annotation, on its thread.

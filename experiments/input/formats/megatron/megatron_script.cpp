@@ -50,13 +50,6 @@ std::vector<std::string> left_out_of(const TrainingLaunch& launch) {
   return left_out;
 }
 
-/// Scripts without this argument are simulated as those with it.
-std::string sums_line(const TrainingLaunch& launch) {
-  if (launch.overlaps_sums) return "";
-  return "# Without --overlap-grad-reduce: state /parallel/overlap_sums=false beside this "
-         "command\n";
-}
-
 /// Megatron-LM asks for it with tensor and context groups on devices before Blackwell.
 std::string connections_line(const TrainingCommand& command) {
   const bool grouped = command.tensor.value_or(1) > 1 || command.context.value_or(1) > 1;
@@ -70,8 +63,8 @@ std::string megatron_script(const TrainingLaunch& launch) {
       "#!/usr/bin/env bash\n"
       "# {}\n"
       "# Megatron-LM needs data and a tokenizer too: sh {}.sh --data-path …\n"
-      "{}{}{}{} pretrain_gpt.py",
-      own_mark, launch.name, left_out_line(left_out_of(launch)), sums_line(launch),
+      "{}{}{} pretrain_gpt.py",
+      own_mark, launch.name, left_out_line(left_out_of(launch)),
       connections_line(launch.command), torchrun_text(launch));
   for (const auto& all : {model_arguments(launch.model), detail_arguments(launch.details),
                           training_arguments(launch)}) {

@@ -29,7 +29,7 @@ void add_message(KinetoTrace& trace, const std::string& name, std::int64_t begin
 constexpr std::uint32_t allocates = 1;
 KinetoTrace traced() {
   KinetoTrace trace;
-  trace.names = {"aten::mm", "aten::empty_strided"};
+  trace.work_names = {"aten::mm", "aten::empty_strided"};
   return trace;
 }
 
@@ -72,13 +72,13 @@ TEST_CASE("op spans: what another op receives meanwhile is no reason to begin la
 TEST_CASE("op spans: waits for messages that end between annotations are no time of the host") {
   KinetoTrace trace = traced();
   trace.operators = {{{10, 40}, main_thread}, {{100, 140}, main_thread}};
-  add_message(trace, "gloo:send", 30, 60);
   add_message(trace, "gloo:recv", 45, 90);
   add_message(trace, "gloo:recv", 92, 130);  // of a later op: nothing waits for it here
+  add_message(trace, "gloo:send", 91, 99);   // a simulated host waits for no send
   const auto spans =
       spans_of_operators(trace, {annotation_from_to(10, 40), annotation_from_to(100, 140)});
   REQUIRE(spans.size() == 2);
-  CHECK(spans[1]->host_ns == 10);  // 60 ns of which 50, from 40 to 90, wait
+  CHECK(spans[1]->host_ns == 15);  // 60 ns of which 45, from 45 to 90, wait
 }
 
 TEST_CASE("op spans: of two marks of an op, the inner one with its stage counts") {
@@ -143,7 +143,7 @@ struct ManyWorks {
       trace.operators.push_back({{at, at + mixed % 5}, main_thread, mixed % 2000 > 1500});
     }
   }
-  KinetoTrace trace;
+  KinetoTrace trace = traced();
   std::vector<KinetoAnnotation> annotations;
 };
 

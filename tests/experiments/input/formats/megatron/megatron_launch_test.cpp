@@ -147,7 +147,6 @@ TEST_CASE("Megatron: gathers overlap only beside sums, and overrides state what 
   const std::string script = megatron_script(launch), overrides = bridge_overrides(launch);
   CHECK_FALSE(has(script, "\n  --overlap-"));
   CHECK(has(script, "\n# No argument says: /parallel/overlap_gathers=true without"));
-  CHECK(has(script, "\n# Without --overlap-grad-reduce: state /parallel/overlap_sums=false"));
   for (const char* key : {"overlap_grad_reduce", "overlap_param_gather", "sequence_parallel"}) {
     CAPTURE(key);
     CHECK(has(overrides, (std::string("  ") + key + ": false\n").c_str()));
