@@ -148,7 +148,7 @@ def layout(
     ... )[0]
     >>> best
     <penstock.Layout: tensor ..., pipeline 2, ...>
-    >>> best.to_megatron().splitlines()[3]
+    >>> best.to_megatron().splitlines()[4]
     'torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py \\\\'
 
     `model` is a file that a scenario reads, such as a `config.json`; `hardware` a
