@@ -12,9 +12,9 @@
 namespace penstock {
 
 /// The keys of a scenario that name files.
-constexpr std::array file_pointers{"/model/file",         "/model/command",    "/partition/file",
-                                   "/schedule/file",      "/hardware/file",    "/hardware/profile",
-                                   "/batch/lengths/file", "/batch/router/file"};
+inline constexpr std::array file_pointers{
+    "/model/file",    "/model/command",    "/partition/file",     "/schedule/file",
+    "/hardware/file", "/hardware/profile", "/batch/lengths/file", "/batch/router/file"};
 
 /// The path of a file relative to `folder`, which need not be there yet; unchanged if it is
 /// absolute or `folder` is the working folder.

@@ -33,8 +33,8 @@ std::vector<PackedMicrobatch> packed(Packing packing, const std::vector<std::uin
                                      const TokenCost& cost = {}) {
   std::size_t next = 0;
   return pack(packing, microbatches, tokens, cost, [&] {
-    const std::uint32_t tokens = documents[next++ % documents.size()];
-    return Piece{tokens, double(tokens)};
+    const std::uint32_t length = documents[next++ % documents.size()];
+    return Piece{length, double(length)};
   });
 }
 
