@@ -117,8 +117,8 @@ class DeviceAt {
     }
   }
 
-  /// For data replicas: the device of another copy of the rank at the other end, else the next one
-  /// of its group, which may hold the same weights.
+  /// For data replicas: the device of another copy of the rank at the other end, else the next
+  /// device of its group; nothing where it is alone.
   std::optional<std::uint64_t> operator()(Rank end, Rank other) const {
     if (end != data_replicas) return devices_[index(end)].first;
     const RankDevices& devices = devices_[index(other)];

@@ -44,8 +44,8 @@ struct Holders {
   double copies = 1;            // in the group of a rank
   double data = 1;              // such groups
   std::span<const Rank> ranks;  // ascending
-  double parts = 1;             // all replicas of a rank are so many sets like this one,
-  bool strided = false;         // which lie behind each other, or take turns
+  double parts = 1;             // sets like this one that the replicas of a rank make up
+  bool strided = false;         // their devices take turns; else the sets lie behind each other
 
   double count() const { return copies * data * static_cast<double>(ranks.size()); }
 };
@@ -56,8 +56,8 @@ struct ReplicaGroups {
   std::uint32_t groups = 1;  // divides them
 };
 
-/// The replicas of parameters that a stage on these ranks has: those of one group, or the ones in
-/// different groups that hold the same share.
+/// The replicas of parameters that a stage on these ranks has: those of one group, or across groups
+/// those of one share.
 inline Holders holders_of(const SharedParameters& parameters, const ReplicaGroups& replicas,
                           std::span<const Rank> ranks, bool across_groups = false) {
   const double groups = replicas.groups;
@@ -102,9 +102,8 @@ class HardwareModel {
   virtual Route route(const Link& /*link*/) const { return {}; }
 };
 
-/// A collective of the holders of a stage's parameters in one group of replicas, over the
-/// parameters or tensors belonging to them; or one of those in all groups that hold the same share,
-/// over that.
+/// A collective over the parameters of a stage, or tensors belonging to them, among their holders
+/// in one group of replicas; across groups, over one share among its holders in all of them.
 struct StageCollective {
   CollectiveKind kind;
   double factor = 1;  // bytes of its tensors per byte of parameters

@@ -92,7 +92,7 @@ void read_degrees(const JsonView& view, TrainingCommand& command) {
   }
 }
 
-/// MiCS: so many replicas shard among themselves, of those that make up the batch.
+/// MiCS states the size of a group; the batch tells the number of replicas.
 std::optional<std::uint32_t> shard_groups(const JsonView& view) {
   const auto size = inside(view, "zero_optimization", "mics_shard_size");
   if (!size || size->number(-1, most) < 1) return std::nullopt;

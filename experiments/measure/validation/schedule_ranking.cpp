@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "schedules/registry.hpp"
@@ -27,18 +28,15 @@ bool trains(const ScheduleEntry& entry) {
 
 /// The settings that give a scenario another schedule, by its own rule, with the same ranks and
 /// microbatches. An order from a file does not state these, so they are set.
-std::vector<std::string> settings_for(const std::string& name, const nlohmann::json& document,
+std::vector<std::string> settings_for(const std::string& name, nlohmann::json document,
                                       const Layout& own) {
   const bool by_file = own.rule == nullptr && own.policy == nullptr;
-  nlohmann::json schedule{
-      {"name", name},
-      {"microbatches", by_file ? own.microbatches / own.slices : *own.batch.microbatches}};
-  for (const char* key : {"samples_per_microbatch", "overlap"}) {
-    const auto place = nlohmann::json::json_pointer("/schedule") / key;
-    if (document.contains(place)) schedule[key] = document[place];
-  }
+  set_order(document,
+            {{"name", name},
+             {"microbatches", by_file ? own.microbatches / own.slices : *own.batch.microbatches}});
   return {fmt::format("/parallel/pipeline={}", own.placement.ranks()),
-          fmt::format("/parallel/data={}", own.degrees.data), "/schedule=" + schedule.dump()};
+          fmt::format("/parallel/data={}", own.degrees.data),
+          "/schedule=" + document["schedule"].dump()};
 }
 
 RankedSchedule ranked(std::string name, std::string left_out, Validation run) {

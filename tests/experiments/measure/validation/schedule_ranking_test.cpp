@@ -85,6 +85,19 @@ TEST_CASE("schedule ranking: a run that does not count leaves the others their e
   CHECK(rank(3).why_no_score == "a link is too slow");
 }
 
+TEST_CASE("schedule ranking: every schedule communicates as the scenario does") {
+  const auto entry = partly_judged();
+  backends_unjudged = 0;
+  const ScheduleRanking ranking =
+      rank_schedules(parse_scenario(two_stages, "two.json", {"/schedule/communication=written"}),
+                     schedules_named("gpipe,1f1b"), entry, {.measuring = {.steady = 100}});
+  REQUIRE(ranking.schedules.size() == 2);
+  for (const RankedSchedule& one : ranking.schedules) {
+    CAPTURE(one.left_out);
+    CHECK(one.validation.job.priced.plan.written);
+  }
+}
+
 TEST_CASE("schedule ranking: an interrupt keeps the schedules that are done") {
   std::uint32_t asked = 0;
   const ValidationOptions options{
