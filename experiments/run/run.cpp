@@ -76,12 +76,14 @@ void note_free_sums(RunResult& result) {
       time == Time{} ? "" : fmt::format(" and {} {}", short_time_text(time, unit), unit.name)));
 }
 
-/// Notes how many data replicas stand for all.
+/// Notes which data replica is shown, and how many stand for all.
 void note_replicas(RunResult& result) {
+  if (!result.replica) return;
   const Layout& layout = result.layout;
-  const bool by_chance = layout.chance.differs_among_replicas();
-  if (layout.degrees.data == 1 || !(by_chance || result.batch)) return;
-  result.chance_among_replicas = true;
+  if (*result.replica != 0 && !result.batch) {
+    result.notes.push_back(
+        fmt::format("data replica {} ends last: the report shows it", *result.replica));
+  }
   const std::uint32_t drawn = drawn_replicas(*result.plan, layout.degrees.data);
   if (drawn == layout.degrees.data) return;
   result.notes.push_back(
@@ -196,6 +198,9 @@ std::optional<Finding> simulate(Chain& chain, const RunOptions& options, RunResu
         options.repeat, varies(layout),
         [&](std::uint32_t draw) { return simulation.makespan_of_draw(priced, draw); },
         options.on_progress));
+  }
+  if (layout.degrees.data > 1 && (batch || layout.chance.differs_among_replicas())) {
+    result.replica = replica;
   }
   if (batch) {
     result.batch = batch_report(layout, simulation, priced, *batch,

@@ -62,7 +62,7 @@ struct RunResult {
   Throughput throughput;
   std::optional<TrainingCost> training_cost;  // if asked
   std::optional<double> first_iteration_us;   // with its warm-up, if known
-  bool chance_among_replicas = false;         // chance makes data replicas differ
+  std::optional<std::uint32_t> replica;       // of data replicas that differ, the one shown
   std::vector<std::string> notes;             // assumptions and omissions
   std::optional<double> steady_interval_us;   // of an asynchronous schedule, if it settles
   std::optional<Distribution> repeated;

@@ -23,17 +23,28 @@ struct StepEnd {
   }
 };
 
+/// The forward times of all layers, of which many in a row are often alike.
+std::vector<double> forwards_us(const StepEnd& ends) {
+  const bool by_name = ends.hardware.looks_at_names();
+  std::vector<double> all;
+  const Layer* before = nullptr;
+  for (const Layer& layer : ends.model.layers) {
+    const bool known = before != nullptr && !by_name && cost_alike(*before, layer);
+    all.push_back(known ? all.back() : ends.hardware.compute_us(layer, Pass::forward).value_or(0));
+    before = &layer;
+  }
+  return all;
+}
+
 /// The first forward of a model stage in the next step, whose weights take this long to gather.
 /// Layers that state their times may each stand for many, which overlap.
-NextForward next_forward(std::uint32_t stage, double gather_us, const StepEnd& ends) {
+NextForward next_forward(std::uint32_t stage, double gather_us, const StepEnd& ends,
+                         const std::vector<double>& forward_us) {
   const std::vector<Layer>& layers = ends.model.layers;
-  const auto forward_us = [&](LayerIndex layer) {
-    return ends.hardware.compute_us(layers[index(layer)], Pass::forward).value_or(0);
-  };
   NextForward next;
   for (std::uint32_t before = 0; before < stage; ++before) {
     for (const LayerIndex layer : ends.partition.stages[before]) {
-      next.start_us += forward_us(layer);
+      next.start_us += forward_us[index(layer)];
     }
   }
   const bool by_layer = ends.demand.layers_ahead.has_value();
@@ -44,7 +55,7 @@ NextForward next_forward(std::uint32_t stage, double gather_us, const StepEnd& e
   const double us_per_byte = gather_us / std::max(bytes, 1.0);
   for (const LayerIndex layer : ends.partition.stages[stage]) {
     const double own_us = by_layer ? layers[index(layer)].gathered_bytes() * us_per_byte : 0;
-    next.turns.push_back({.gather_us = own_us, .compute_us = forward_us(layer)});
+    next.turns.push_back({.gather_us = own_us, .compute_us = forward_us[index(layer)]});
   }
   if (!by_layer) next.turns.push_back({.gather_us = gather_us});
   return next;
@@ -59,6 +70,8 @@ void hide_gathers(const StepEnd& ends, const ClassTimes& times) {
     if (work.pass != Pass::gather_weights) continue;
     by_rank[index(plan.link(work.resource).from)].push_back(c);
   }
+  if (by_rank.empty()) return;
+  const std::vector<double> forward_us = forwards_us(ends);
   for (auto& [rank, classes] : by_rank) {
     std::stable_sort(classes.begin(), classes.end(), [&](std::size_t a, std::size_t b) {
       return ends.stage_of(plan.classes[a]) < ends.stage_of(plan.classes[b]);
@@ -66,7 +79,7 @@ void hide_gathers(const StepEnd& ends, const ClassTimes& times) {
     std::vector<NextForward> stages;
     for (const std::size_t c : classes) {
       const double gather_us = to_us(times.duration[c] + times.latency[c]);
-      stages.push_back(next_forward(ends.stage_of(plan.classes[c]), gather_us, ends));
+      stages.push_back(next_forward(ends.stage_of(plan.classes[c]), gather_us, ends, forward_us));
     }
     const std::vector<double> waits_us = waits_for_weights(stages);
     for (std::size_t i = 0; i < classes.size(); ++i) {

@@ -317,11 +317,13 @@ std::variant<DrawnReplica, Standstill> draw_among_replicas(PricedPlan priced, co
     if (!meetings.tasks.empty()) {
       if (auto halt = find_waits(draws, meetings)) return *std::move(halt);
     }
+    std::vector<Time> alone(drawn);
     if (costs_of || together.any()) {
-      auto alone = ends_alone(draws);
-      if (auto* halt = std::get_if<Standstill>(&alone)) return std::move(*halt);
-      shown = last_of(meetings.ends, std::get<std::vector<Time>>(alone));
+      auto ends = ends_alone(draws);
+      if (auto* halt = std::get_if<Standstill>(&ends)) return std::move(*halt);
+      alone = std::get<std::vector<Time>>(std::move(ends));
     }
+    shown = last_of(meetings.ends, alone);
   }
   draws.draw_costs(shown);
   if (differ && !meetings.tasks.empty()) {

@@ -42,12 +42,13 @@ struct DrawnReplica {
   std::uint32_t replica = 0;
 };
 
-/// The plan with draw `number` of the first data replica's costs, as from `draw`. When chance makes
+/// The plan with draw `number` of a data replica's costs, as from `draw`. When chance makes
 /// replicas differ, each of them is drawn, and what they do together waits for the last of them. A
 /// wait of a transfer is added to its latency, since it occupies no link; that of a pass to its
 /// duration. Returns the standstill of a replica that cannot finish. `costs_of`: the costs of each
-/// replica, where replicas have different microbatches; called once for each. With these or with
-/// passes together it is the replica that ends last; of equals, the slowest without the others.
+/// replica, where replicas have different microbatches; called once for each. The one returned
+/// ends last; of equals, it is the first, or with `costs_of` or passes together the slowest without
+/// the others.
 std::variant<DrawnReplica, Standstill> draw_among_replicas(PricedPlan priced, const Chance& chance,
                                                            std::uint32_t number,
                                                            std::uint32_t replicas,

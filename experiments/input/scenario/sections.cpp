@@ -330,8 +330,9 @@ const Fields& fields_of(const Straggler& /*straggler*/) {
       {field<&S::rank>("rank", rank()), field<&S::factor>("factor", factor()),
        field<&S::from>("from", microbatch(), "the first microbatch that is slow"),
        field<&S::until>("until", microbatch(), "the first microbatch that is no longer slow"),
-       field<&S::replica>("replica", whole(0, 255),
-                          "the only data replica in which it is slow; the run shows replica 0")},
+       field<&S::replica>(
+           "replica", whole(0, 255),
+           "the only data replica in which it is slow; the run shows the one that ends last")},
       {"rank", "factor"}};
   return fields;
 }

@@ -1,10 +1,6 @@
 #include "experiments/run/batch/microbatch_costs.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <map>
-#include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,40 +10,35 @@
 namespace penstock {
 namespace {
 
-/// What decides the costs of a microbatch.
-auto key_of(const PackedMicrobatch& one) {
-  return std::tuple(one.tokens, one.pictured, one.squares);
+/// Microbatches whose costs are kept, at most: of thousands that differ few come again.
+constexpr std::size_t most_known = 1024;
+
+/// All of a plan without tasks that its prices depend on.
+std::vector<std::uint32_t> priced_parts(const Plan& plan) {
+  std::vector<std::uint32_t> parts;
+  for (const WorkClass& work : plan.classes) {
+    parts.insert(parts.end(), {static_cast<std::uint32_t>(work.pass), index(work.stage),
+                               work.resource, work.buffer, work.recomputes ? 1U : 0U});
+  }
+  for (const BufferClass& buffer : plan.buffers) {
+    parts.insert(parts.end(), {static_cast<std::uint32_t>(buffer.kind), index(buffer.stage),
+                               index(buffer.rank)});
+  }
+  for (const Link& link : plan.links) parts.insert(parts.end(), {index(link.from), index(link.to)});
+  return parts;
 }
 
-/// The costs of each microbatch of an order; equal ones are priced once.
-class Priced {
- public:
-  template <class Price>
-  Priced(const std::vector<MicrobatchClass>& classes, const ReplicaBatch& batch, Price price) {
-    for (const MicrobatchClass& one : classes) {
-      if (one.microbatch) numbers_.insert(*one.microbatch);
-    }
-    using Numbers = decltype(key_of({}));
-    std::map<std::tuple<Numbers, Numbers, std::vector<double>>, std::size_t> known;
-    for (const StepMicrobatch& one : batch) {
-      const auto [place, is_new] = known.try_emplace(
-          {key_of(one.packed), key_of(one.of_module()), one.loads}, costs_.size());
-      if (is_new) costs_.push_back(price(one));
-      of_.push_back(place->second);
-    }
+/// The places of an order's microbatches among all of a replica: numbers of an order from a file
+/// may have gaps.
+std::map<Microbatch, std::size_t> places_of(const std::vector<MicrobatchClass>& classes) {
+  std::map<Microbatch, std::size_t> places;
+  for (const MicrobatchClass& one : classes) {
+    if (one.microbatch) places[*one.microbatch];
   }
-  /// Numbers of an order from a file may have gaps.
-  const Costs& of(Microbatch microbatch) const {
-    const auto place = std::distance(numbers_.begin(), numbers_.find(microbatch));
-    return costs_[of_[static_cast<std::size_t>(place)]];
-  }
-  const Costs& of_first() const { return costs_[of_.front()]; }
-
- private:
-  std::set<Microbatch> numbers_;
-  std::vector<Costs> costs_;
-  std::vector<std::size_t> of_;  // by place among these
-};
+  std::size_t next = 0;
+  for (auto& [microbatch, place] : places) place = next++;
+  return places;
+}
 
 }  // namespace
 
@@ -91,12 +82,45 @@ Costs MicrobatchCosts::own(const Plan& classes, const StepMicrobatch& microbatch
   return costs;
 }
 
+MicrobatchCosts::Key MicrobatchCosts::key_of(const StepMicrobatch& microbatch) {
+  const auto numbers = [](const PackedMicrobatch& one) {
+    return Numbers(one.tokens, one.pictured, one.squares);
+  };
+  return {numbers(microbatch.packed), numbers(microbatch.of_module()), microbatch.loads};
+}
+
+std::shared_ptr<const Costs> MicrobatchCosts::known_or_own(const Plan& classes,
+                                                           const std::vector<std::uint32_t>& parts,
+                                                           const StepMicrobatch& microbatch) const {
+  const Key key = key_of(microbatch);
+  {
+    const std::lock_guard lock(known_->mutex);
+    if (known_->plan != parts || known_->costs.size() >= most_known) {
+      known_->costs.clear();
+      known_->plan = parts;
+    }
+    const auto found = known_->costs.find(key);
+    if (found != known_->costs.end()) return found->second;
+  }
+  auto costs = std::make_shared<const Costs>(own(classes, microbatch));
+  const std::lock_guard lock(known_->mutex);
+  if (known_->plan == parts) known_->costs.try_emplace(key, costs);
+  return costs;
+}
+
 Costs MicrobatchCosts::of(const MicrobatchPlan& plan, const Costs& plain,
                           const ReplicaBatch& batch) const {
-  const Priced priced(plan.classes, batch,
-                      [&](const StepMicrobatch& one) { return own(plan.plain, one); });
+  std::vector<std::shared_ptr<const Costs>> priced;  // by place in the replica
+  const std::vector<std::uint32_t> parts = priced_parts(plan.plain);
+  for (const StepMicrobatch& one : batch) {
+    priced.push_back(known_or_own(plan.plain, parts, one));
+  }
+  const std::map<Microbatch, std::size_t> places = places_of(plan.classes);
+  const auto costs_at = [&](Microbatch microbatch) -> const Costs& {
+    return *priced[places.at(microbatch)];
+  };
   const auto costs_of = [&](const MicrobatchClass& one) -> const Costs& {
-    return one.microbatch ? priced.of(*one.microbatch) : plain;
+    return one.microbatch ? costs_at(*one.microbatch) : plain;
   };
   Costs costs;
   costs.launch = plain.launch;
@@ -105,11 +129,11 @@ Costs MicrobatchCosts::of(const MicrobatchPlan& plan, const Costs& plain,
     const MicrobatchClass& one = plan.classes[c];
     const WorkClass& work = plan.plan.classes[c];
     // New weights hide behind the first forwards of the next step.
-    const Costs& own = work.pass == Pass::gather_weights ? priced.of_first() : costs_of(one);
+    const Costs& own = work.pass == Pass::gather_weights ? *priced.front() : costs_of(one);
     Time duration = work.follows_partner ? Time{} : own.duration[one.plain];
     if (one.partner && !work.follows_partner) {
       const std::uint32_t other = plan.classes[work.partner].plain;
-      duration = std::max(duration, priced.of(*one.partner).duration[other]);
+      duration = std::max(duration, costs_at(*one.partner).duration[other]);
     }
     costs.duration.push_back(duration);
     costs.latency.push_back(own.latency[one.plain]);

@@ -1,7 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <tuple>
+#include <vector>
 
 #include "experiments/run/batch/step_batch.hpp"
 #include "experiments/run/layout/layout.hpp"
@@ -29,6 +33,20 @@ class MicrobatchCosts {
   Costs of(const MicrobatchPlan& plan, const Costs& plain, const ReplicaBatch& batch) const;
 
  private:
+  /// What decides the costs of a microbatch: its own numbers, those of its module, and its loads.
+  using Numbers = std::tuple<double, double, double>;
+  using Key = std::tuple<Numbers, Numbers, std::vector<double>>;
+  /// Microbatches of a plan that were priced, since replicas and draws repeat them.
+  struct Known {
+    std::mutex mutex;
+    std::vector<std::uint32_t> plan;  // as of `priced_parts`
+    std::map<Key, std::shared_ptr<const Costs>> costs;
+  };
+
+  static Key key_of(const StepMicrobatch& microbatch);
+  std::shared_ptr<const Costs> known_or_own(const Plan& classes,
+                                            const std::vector<std::uint32_t>& parts,
+                                            const StepMicrobatch& microbatch) const;
   Costs own(const Plan& classes, const StepMicrobatch& microbatch) const;
 
   Layout layout_;  // with an order that has each pass once
@@ -36,6 +54,7 @@ class MicrobatchCosts {
   std::shared_ptr<const HardwareModel> hardware_;
   Training training_;  // which no microbatch changes
   TokenCost token_cost_;
+  std::unique_ptr<Known> known_ = std::make_unique<Known>();
 };
 
 }  // namespace penstock

@@ -75,7 +75,7 @@ Time wait_for_replicas(const RunResult& result, TaskId task) {
 /// Of the critical path, what reductions and gathers of weights wait for slower data replicas.
 Time waits_for_replicas(const RunResult& result) {
   Time waited{};
-  if (!result.chance_among_replicas) return waited;
+  if (!result.replica) return waited;
   for (const PathStep& step : result.report->critical_path) {
     if (!is_tail(result.plan->class_of(step.task).pass)) continue;
     waited += std::min(step.work(), wait_for_replicas(result, step.task));
@@ -188,20 +188,24 @@ std::vector<double> slowness_of_ranks(const Plan& plan, const Costs& costs) {
   return taken;
 }
 
-/// The share of the run lost to the slowest rank, compared with the median rank.
+/// The share of the run lost to the slowest rank, compared with the median rank; of one rank alone,
+/// with its modelled time.
 Advice straggler(const RunResult& result) {
   const std::vector<double> slowness = slowness_of_ranks(*result.plan, result.costs);
   std::vector<double> sorted = slowness;
   std::ranges::sort(sorted);
-  const double usual = sorted[(sorted.size() - 1) / 2];
+  const bool alone = sorted.size() == 1;
+  const double usual = alone ? 1 : sorted[(sorted.size() - 1) / 2];
   const auto slowest = std::ranges::max_element(slowness);
   const auto rank = static_cast<std::size_t>(slowest - slowness.begin());
   const double lost =
       *slowest > usual ? to_us(result.report->ranks[rank].busy) * (1 - usual / *slowest) : 0;
-  return {lost / to_us(result.report->makespan),
-          fmt::format("actions of rank {} take {:.3g}× their modelled time, those of the median "
-                      "rank {:.3g}×: find out what slows it down",
-                      rank, *slowest, usual)};
+  return {
+      lost / to_us(result.report->makespan),
+      fmt::format("actions of rank {}{} take {:.3g}× their modelled time{}: find out what slows "
+                  "it down",
+                  rank, result.replica ? fmt::format(" of data replica {}", *result.replica) : "",
+                  *slowest, alone ? "" : fmt::format(", those of the median rank {:.3g}×", usual))};
 }
 
 /// What to change first, one sentence each, largest share of the run first; nothing below 1 %. Uses
@@ -303,10 +307,11 @@ Explanation explain_times(const RunResult& result) {
 Explanation explain(const RunResult& result) {
   Explanation explanation = explain_times(result);
   explanation.sensitivity = sensitivities(result, most_sensitivities);
-  if (result.chance_among_replicas) {
-    explanation.notes.emplace_back(
-        "data replicas differ: the critical path is that of one of them, and its reductions "
-        "include their waits for slower ones");
+  if (result.replica) {
+    explanation.notes.push_back(
+        fmt::format("data replicas differ: the critical path is that of replica {}, and its "
+                    "reductions include their waits for slower ones",
+                    *result.replica));
   }
   return explanation;
 }

@@ -251,7 +251,7 @@ Conditions Changes::conditions_with(const Change& change) const {
 std::optional<Time> Changes::makespan_with(const Change& change) {
   changed_.costs = costs_with(change);
   changed_.conditions = conditions_with(change);
-  if (result_.chance_among_replicas && !result_.batch) {
+  if (result_.replica && !result_.batch) {
     return makespan_among_replicas(result_.layout, changed_);
   }
   RunOutcome outcome = simulate(changed_, std::move(timeline_));

@@ -293,8 +293,7 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
   say_if(in_passes, fmt::format("what ZeRO-{} gathers and sums in passes is a part of their "
                                 "durations",
                                 result.training.zero));
-  say_if(result.training.data > 1 && result.chance_among_replicas,
-         "chance makes data replicas differ; all are written as the first");
+  say_if(result.replica.has_value(), "data replicas differ; all are written as the one shown");
   const std::vector<std::string> changed = changed_by_astra(result, trace);
   all.insert(all.end(), changed.begin(), changed.end());
   return all;

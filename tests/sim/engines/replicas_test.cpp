@@ -127,17 +127,31 @@ const std::vector<Pass> gathering{Pass::forward, Pass::backward, Pass::backward_
 
 TEST_CASE("a sum waits for the replica that is slowest") {
   // Replica 0 has its gradient at 3, replica 1 at 6. A sum over two takes 2 * 1/2 * 4 = 4 us, so it
-  // is there at 10 and U ends at 11; without a straggler, at 8.
-  const System system = one_rank(2, {.reduces = {true}, .updates = true});
-  CHECK(drawn(system, {}).span("0U0") == "7-8");
+  // is there at 10; without a straggler, at 7.
+  const System system = one_rank(2, {.reduces = {true}});
+  CHECK(drawn(system, {}).span("0REDUCE0") == "3-7");
   const Drawn run = drawn(system, {.stragglers = {slow_in(1, 2)}});
+  CHECK(run.replica == 0);
   CHECK(run.span("0B0") == "1-3");
   CHECK(run.span("0REDUCE0") == "3-10");
-  CHECK(run.span("0U0") == "10-11");
   // If it is replica 0 that is slow, it waits for nobody.
   CHECK(drawn(system, {.stragglers = {slow_in(0, 2)}}).span("0REDUCE0") == "6-10");
   // One that is slow in all replicas is no later than the others.
   CHECK(drawn(system, {.stragglers = {{Rank{0}, 2}}}).span("0REDUCE0") == "6-10");
+}
+
+TEST_CASE("a step ends with the last update of any replica") {
+  // As above; the update of the slow replica takes 2 us, that of the others 1.
+  const System system = one_rank(3, {.reduces = {true}, .updates = true});
+  const auto run_with = [&](std::uint32_t slow) {
+    return drawn(system, {.stragglers = {slow_in(slow, 2)}});
+  };
+  for (const std::uint32_t slow : {0U, 1U, 2U}) {
+    CHECK(run_with(slow).replica == slow);
+    CHECK(run_with(slow).end("0U0") == run_with(0).end("0U0"));
+  }
+  CHECK(run_with(2).span("0B0") == "2-6");
+  CHECK(drawn(system, {}).replica == 0);
 }
 
 TEST_CASE("sums of two stages on one link follow each other however long they wait") {

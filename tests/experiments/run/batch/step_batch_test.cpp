@@ -15,6 +15,7 @@
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/run_summary.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/system.hpp"
 #include "validate/comparison/counted_memory.hpp"
 
 namespace penstock::testing {
@@ -136,6 +137,28 @@ TEST_CASE("numbers of microbatches may have gaps: the documents are those of the
   const double dense = step_us("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
   CHECK(dense > 6);
   CHECK(step_us("0F3,0F900,0B3,0B900\n1F3,1B3,1F900,1B900\n") == dense);
+}
+
+TEST_CASE("microbatches cost what they do in each order, whichever was run before") {
+  const Layout layout =
+      settle(lengths_scenario(1, 2, "1f1b", "50\n100\n70\n50\n",
+                              {"/model/stages/0/backward_input_us=1",
+                               "/model/stages/0/backward_weight_us=4", "/parallel/data=2"}));
+  const auto step_of = [](const Simulation& simulation, std::string_view order,
+                          std::uint32_t draw) {
+    const auto priced = simulation.price_order(order_of(order));
+    return simulation.makespan_of_draw(std::get<PricedPlan>(priced), draw);
+  };
+  const Simulation shared(layout);
+  for (const std::uint32_t draw : {0U, 1U}) {
+    for (const char* order : {"0F0,0B0,0F1,0B1", "0F0,0I0,0W0,0F1,0I1,0W1", "0F0,0F1,0B1,0B0"}) {
+      CAPTURE(order);
+      CHECK(step_of(shared, order, draw) == step_of(Simulation(layout), order, draw));
+    }
+  }
+  // 1.5 microbatches in the longer replica, of F and B, and of F, I and W.
+  CHECK(to_us(*step_of(shared, "0F0,0B0,0F1,0B1", 0)) == doctest::Approx(1.5 * 3));
+  CHECK(to_us(*step_of(shared, "0F0,0I0,0W0,0F1,0I1,0W1", 0)) == doctest::Approx(1.5 * 6));
 }
 
 TEST_CASE("every schedule runs microbatches that differ, with both engines alike") {

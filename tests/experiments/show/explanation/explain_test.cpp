@@ -183,6 +183,24 @@ TEST_CASE("a rank that is slower than the model says is named") {
   for (const std::string& one : uneven) CHECK(one.find("find out") == std::string::npos);
 }
 
+TEST_CASE("a rank alone in its pipeline is slower than its modelled time, in the replica shown") {
+  // The update ends last in the slow replica, which is busy for 12 us instead of 4.
+  const Explanation explanation = explain(run(parse_scenario(R"({
+    "model":     { "stages": [ {"forward_us": 1, "backward_us": 2, "parameter_bytes": 1} ] },
+    "hardware":  { "name": "ideal", "devices": 3 },
+    "parallel":  { "data": 3 },
+    "overheads": { "optimizer_us": 1 },
+    "schedule":  { "name": "1f1b", "microbatches": 1 },
+    "chance":    { "stragglers": [ {"rank": 0, "factor": 3, "replica": 2} ] } })",
+                                                             "s.json")));
+  REQUIRE(!explanation.advice.empty());
+  CHECK(explanation.advice.front() ==
+        "actions of rank 0 of data replica 2 take 3× their modelled time: find out what slows it "
+        "down");
+  REQUIRE(explanation.notes.size() == 1);
+  CHECK(explanation.notes[0].find("the critical path is that of replica 2,") != std::string::npos);
+}
+
 TEST_CASE("a wait for a slower data replica is named, and no link is blamed for it") {
   // Replica 0 comes to its reduction at 600 us, replica 1 at 1560: 61.5 % of the run.
   const Explanation explanation = explain(run(parse_scenario(R"({
