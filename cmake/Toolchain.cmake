@@ -20,8 +20,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   # g++ 12 falsely warns about overlap in "text" + std::string.
   target_compile_options(penstock_settings INTERFACE -Wno-restrict)
 endif()
-# For code whose run time does not matter: reading, reports, commands, tests.
-set(PENSTOCK_QUICK_FLAGS $<$<CONFIG:Release>:-Og>)
+# For code whose run time does not matter: reading, reports, commands, tests. Under the fuzzer,
+# optimising it takes longer than it saves.
+set(PENSTOCK_QUICK_FLAGS $<$<CONFIG:Release>:-Og> $<$<BOOL:${PENSTOCK_FUZZ}>:-O0>)
 # The most common headers, precompiled once per set of flags. No file may rely on this: the
 # developer presets build without it.
 set(PENSTOCK_COMMON_HEADERS <algorithm> <functional> <map> <memory> <optional> <set> <span> <string>

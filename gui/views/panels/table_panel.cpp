@@ -203,6 +203,8 @@ QTreeWidget* make_table(const QStringList& columns, const QString& accessible_na
   auto* table = new QTreeWidget;
   table->setHeaderLabels(columns);
   table->header()->setStretchLastSection(false);
+  // Of thousands of rows, these and those in view tell how wide a column is.
+  table->header()->setResizeContentsPrecision(100);
   table->setRootIsDecorated(false);
   table->setAlternatingRowColors(true);
   table->setUniformRowHeights(true);
