@@ -8,6 +8,7 @@
 #include <span>
 
 #include "sim/base/error.hpp"
+#include "sim/costs/alike_in_row.hpp"
 #include "sim/costs/collective_times.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/costs/layer_turns.hpp"
@@ -143,18 +144,13 @@ std::span<const LayerIndex> layers_of(const WorkClass& work, const Prices& price
   return prices.partition.stages[prices.stage_of(work)];
 }
 
-/// The time of an action's layers, of which many in a row are often alike.
+/// The time of an action's layers.
 double layers_us(const WorkClass& work, const Prices& prices) {
   double sum_us = 0;
-  const bool by_name = prices.hardware.looks_at_names();
-  const Layer* before = nullptr;
-  double us = 0;
+  AlikeInRow times(prices.hardware);
   for (const LayerIndex number : layers_of(work, prices)) {
-    const Layer& layer = prices.model.layers[index(number)];
-    const bool known = before != nullptr && !by_name && cost_alike(*before, layer);
-    if (!known) us = prices.layer_us(work, layer);
-    sum_us += us;
-    before = &layer;
+    sum_us += times.us(prices.model.layers[index(number)],
+                       [&](const Layer& layer) { return prices.layer_us(work, layer); });
   }
   return sum_us;
 }

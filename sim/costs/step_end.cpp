@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/costs/alike_in_row.hpp"
 #include "sim/costs/layer_turns.hpp"
 
 namespace penstock {
@@ -23,15 +24,14 @@ struct StepEnd {
   }
 };
 
-/// The forward times of all layers, of which many in a row are often alike.
+/// The forward times of all layers.
 std::vector<double> forwards_us(const StepEnd& ends) {
-  const bool by_name = ends.hardware.looks_at_names();
   std::vector<double> all;
-  const Layer* before = nullptr;
+  AlikeInRow times(ends.hardware);
   for (const Layer& layer : ends.model.layers) {
-    const bool known = before != nullptr && !by_name && cost_alike(*before, layer);
-    all.push_back(known ? all.back() : ends.hardware.compute_us(layer, Pass::forward).value_or(0));
-    before = &layer;
+    all.push_back(times.us(layer, [&](const Layer& one) {
+      return ends.hardware.compute_us(one, Pass::forward).value_or(0);
+    }));
   }
   return all;
 }

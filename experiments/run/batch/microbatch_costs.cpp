@@ -1,6 +1,7 @@
 #include "experiments/run/batch/microbatch_costs.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -9,9 +10,6 @@
 
 namespace penstock {
 namespace {
-
-/// Microbatches whose costs are kept, at most: of thousands that differ few come again.
-constexpr std::size_t most_known = 1024;
 
 /// All of a plan without tasks that its prices depend on.
 std::vector<std::uint32_t> priced_parts(const Plan& plan) {
@@ -28,6 +26,10 @@ std::vector<std::uint32_t> priced_parts(const Plan& plan) {
   return parts;
 }
 
+MicrobatchInputs::Numbers numbers_of(const PackedMicrobatch& one) {
+  return {one.tokens, one.pictured, one.squares};
+}
+
 /// The places of an order's microbatches among all of a replica: numbers of an order from a file
 /// may have gaps.
 std::map<Microbatch, std::size_t> places_of(const std::vector<MicrobatchClass>& classes) {
@@ -41,6 +43,11 @@ std::map<Microbatch, std::size_t> places_of(const std::vector<MicrobatchClass>& 
 }
 
 }  // namespace
+
+std::size_t hash_of(const MicrobatchInputs& inputs) {
+  const auto& [tokens, pictured, squares] = inputs.own;
+  return hash_of_all(tokens, pictured, squares, inputs.of_module[1], inputs.of_module[2]);
+}
 
 MicrobatchCosts::MicrobatchCosts(const Layout& layout,
                                  std::shared_ptr<const HardwareModel> hardware)
@@ -82,29 +89,18 @@ Costs MicrobatchCosts::own(const Plan& classes, const StepMicrobatch& microbatch
   return costs;
 }
 
-MicrobatchCosts::Key MicrobatchCosts::key_of(const StepMicrobatch& microbatch) {
-  const auto numbers = [](const PackedMicrobatch& one) {
-    return Numbers(one.tokens, one.pictured, one.squares);
-  };
-  return {numbers(microbatch.packed), numbers(microbatch.of_module()), microbatch.loads};
-}
-
 std::shared_ptr<const Costs> MicrobatchCosts::known_or_own(const Plan& classes,
                                                            const std::vector<std::uint32_t>& parts,
                                                            const StepMicrobatch& microbatch) const {
-  const Key key = key_of(microbatch);
+  const MicrobatchInputs inputs{numbers_of(microbatch.packed), numbers_of(microbatch.of_module()),
+                                microbatch.loads, parts};
   {
     const std::lock_guard lock(known_->mutex);
-    if (known_->plan != parts || known_->costs.size() >= most_known) {
-      known_->costs.clear();
-      known_->plan = parts;
-    }
-    const auto found = known_->costs.find(key);
-    if (found != known_->costs.end()) return found->second;
+    if (auto known = known_->costs.find(inputs)) return known;
   }
   auto costs = std::make_shared<const Costs>(own(classes, microbatch));
   const std::lock_guard lock(known_->mutex);
-  if (known_->plan == parts) known_->costs.try_emplace(key, costs);
+  if (known_->costs.find(inputs) == nullptr) known_->costs.keep(inputs, costs);
   return costs;
 }
 

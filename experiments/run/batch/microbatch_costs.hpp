@@ -1,12 +1,13 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <tuple>
 #include <vector>
 
+#include "experiments/input/long_work/memo.hpp"
 #include "experiments/run/batch/step_batch.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
@@ -15,6 +16,17 @@
 #include "sim/plan/by_microbatch.hpp"
 
 namespace penstock {
+
+/// All that the costs of a microbatch depend on in one layout.
+struct MicrobatchInputs {
+  using Numbers = std::array<double, 3>;  // tokens, pictured, squares
+  Numbers own{}, of_module{};
+  std::vector<double> loads;
+  std::vector<std::uint32_t> parts;  // of the plan, that are priced
+
+  friend bool operator==(const MicrobatchInputs&, const MicrobatchInputs&) = default;
+};
+std::size_t hash_of(const MicrobatchInputs& inputs);
 
 /// The documents of a layout, draw by draw, and what their microbatches cost. Several threads may
 /// use it at once.
@@ -33,17 +45,12 @@ class MicrobatchCosts {
   Costs of(const MicrobatchPlan& plan, const Costs& plain, const ReplicaBatch& batch) const;
 
  private:
-  /// What decides the costs of a microbatch: its own numbers, those of its module, and its loads.
-  using Numbers = std::tuple<double, double, double>;
-  using Key = std::tuple<Numbers, Numbers, std::vector<double>>;
-  /// Microbatches of a plan that were priced, since replicas and draws repeat them.
+  /// Microbatches that were priced, since replicas and draws repeat them.
   struct Known {
     std::mutex mutex;
-    std::vector<std::uint32_t> plan;  // as of `priced_parts`
-    std::map<Key, std::shared_ptr<const Costs>> costs;
+    Memo<MicrobatchInputs, const Costs> costs{1024};  // of thousands that differ few come again
   };
 
-  static Key key_of(const StepMicrobatch& microbatch);
   std::shared_ptr<const Costs> known_or_own(const Plan& classes,
                                             const std::vector<std::uint32_t>& parts,
                                             const StepMicrobatch& microbatch) const;
