@@ -197,7 +197,7 @@ TEST_CASE("traces: a step that lost an op is left out, and said to be") {
   std::string text = content_of(traces.reading.files[1]);
   const std::size_t at = text.find("PP:1B5");
   REQUIRE(at != std::string::npos);
-  text.replace(at, 6, "PP:xxx");
+  text.replace(at, 6, "PP:two");
   const Scratch scratch;
   traces.reading.files[1] = scratch.file("rank1.json", text);
   const MeasuredRun run = traces.read();
