@@ -5,6 +5,7 @@
 #include "sim/base/named.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/costs/network.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
@@ -59,12 +60,7 @@ std::string route_text(const HardwareSpec& spec, Rank from, Rank to) {
 
 /// Why a spec is refused, with its place; "accepted" where 0 can send to 1.
 std::string refusal(const HardwareSpec& spec, const Link& link = first_pair) {
-  try {
-    custom(spec)->transfer(1, link.from, link.to);
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+  return refused_at([&] { custom(spec)->transfer(1, link.from, link.to); });
 }
 
 std::string with_route(const char* key, std::vector<std::string> links) {

@@ -3,6 +3,7 @@
 #include "hardware_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -50,12 +51,7 @@ std::optional<double> us(const HardwareSpec& spec, const Layer& layer, Pass pass
 }
 
 std::string measured_refusal(const HardwareSpec& spec, const Layer& layer) {
-  try {
-    us(spec, layer, Pass::forward);
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+  return refused_at([&] { us(spec, layer, Pass::forward); });
 }
 
 }  // namespace

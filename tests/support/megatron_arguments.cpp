@@ -6,18 +6,15 @@
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 
 ModelFile megatron_args_model(const std::string& text) { return parse_model_file(text); }
 
 std::string megatron_args_refusal(const std::string& text) {
-  try {
-    parse_model_file(text, {.format = "megatron-args", .architecture = ""});
-  } catch (const InputError& error) {
-    return error.where().empty() ? error.what() : error.where() + ": " + error.what();
-  }
-  return "accepted";
+  return refused_at(
+      [&] { parse_model_file(text, {.format = "megatron-args", .architecture = ""}); });
 }
 
 LayerSpec layer(const ModelFile& file, const std::string& kind) {

@@ -10,18 +10,14 @@
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 
 std::string refusal_of_model(const std::string& text, const std::string& format) {
   ModelFileOptions options;
   options.format = format;
-  try {
-    parse_model_file(text, options);
-  } catch (const InputError& error) {
-    return error.where().empty() ? error.what() : error.where() + ": " + error.what();
-  }
-  return "accepted";
+  return refused_at([&] { parse_model_file(text, options); });
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {

@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "tests/support/profile_rows.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/store/profile_store.hpp"
 
@@ -27,11 +28,8 @@ inline std::string store_with(const Scratch& scratch, std::size_t count, std::si
 
 /// What opening says: the error's text without the file's name.
 inline std::string store_refusal(const std::string& path) {
-  try {
-    return fmt::format("{} rows", ProfileStore(path).rows().rows.size());
-  } catch (const InputError& error) {
-    return std::string(error.what()).substr(path.size() + 2);
-  }
+  return refused_file(
+      path, [&] { return fmt::format("{} rows", ProfileStore(path).rows().rows.size()); });
 }
 
 }  // namespace penstock::testing

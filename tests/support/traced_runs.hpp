@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/kineto_writer.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -62,12 +63,7 @@ class Traces {
     return measured_run(read_rank_traces(reading, true, notes), reading.order, step);
   }
   std::string refusal() {
-    try {
-      read();
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return refused_with<InputError>([&] { read(); });
   }
   /// Says which order ran.
   void name(const char* schedule, std::uint32_t microbatches, std::uint32_t chunks = 1) {

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
-namespace penstock {
+namespace penstock::testing {
 namespace {
 
 Scenario first_run(const std::vector<std::string>& settings = {}) {
@@ -119,13 +120,9 @@ TEST_CASE("chain: a scenario from a document is that which is read alone") {
 TEST_CASE("chain: an error starts with the layout's file") {
   Chain chain;
   Layout layout = chain.layout(first_run({"/memory/policy=stall"}));
-  try {
-    (void)chain.simulate(layout);
-    FAIL("not refused");
-  } catch (const InputError& error) {
-    CHECK(std::string(error.what()).find("first_run.json") != std::string::npos);
-  }
+  CHECK(refused_with<InputError>([&] { (void)chain.simulate(layout); }).find("first_run.json") !=
+        std::string::npos);
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::testing

@@ -9,6 +9,7 @@
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
 #include "sim/timeline/timeline_file.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -123,14 +124,7 @@ TEST_CASE("a time that a profile lacks leads to its rows that are not used, if t
   const std::string path =
       std::string(PENSTOCK_ROOT) + "/tests/scenarios/a_profile_gives_times_between_its_points.json";
   Layout layout = settle(read_scenario(path, {"/schedule/name=zb-h1"}));
-  const auto refusal = [&] {
-    try {
-      run(Layout(layout));
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("accepted");
-  };
+  const auto refusal = [&] { return refused_with<InputError>([&] { run(Layout(layout)); }); };
   const std::string missing = refusal();
   CHECK(missing.find("_us is missing in layer") != std::string::npos);
   CHECK(missing.find("profile check") == std::string::npos);

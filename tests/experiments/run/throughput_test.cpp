@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 /// Two networks and an attention on one rank; times do not matter.
-RunResult run_of(const std::string& recompute, const std::string& schedule) {
+RunResult small_run(const std::string& recompute, const std::string& schedule) {
   const std::string text = R"({
     "model": { "layers": [ { "kind": "mlp", "hidden": 64, "intermediate": 128, "repeat": 2 },
                            { "kind": "attention", "hidden": 64, "heads": 4, "flash": false } ],
@@ -34,7 +34,7 @@ constexpr double peak = 312e12;
 }  // namespace
 
 TEST_CASE("samples and tokens are those of all data replicas") {
-  const RunResult result = run_of("none", "1f1b");
+  const RunResult result = small_run("none", "1f1b");
   CHECK(result.throughput.samples_per_s == doctest::Approx(3 * 2 * 2 / seconds(result)));
   CHECK(*result.throughput.tokens_per_s == doctest::Approx(3 * 2 * 2 * 128 / seconds(result)));
 }
@@ -45,7 +45,7 @@ TEST_CASE("utilisation counts the model's FLOPs three times, and what is made ag
     for (const auto& [mode, again] :
          {std::pair{"none", 0.0}, {"full", forward}, {"selective", scores}}) {
       CAPTURE(mode);
-      const RunResult result = run_of(mode, schedule);
+      const RunResult result = small_run(mode, schedule);
       const double possible = seconds(result) * peak;
       CHECK(*result.throughput.model_flops_utilization ==
             doctest::Approx(3 * 3 * forward / possible));
@@ -56,7 +56,7 @@ TEST_CASE("utilisation counts the model's FLOPs three times, and what is made ag
 }
 
 TEST_CASE("without a backward only the forward counts") {
-  const RunResult result = run_of("none", "forward-only");
+  const RunResult result = small_run("none", "forward-only");
   CHECK(*result.throughput.model_flops_utilization ==
         doctest::Approx(3 * forward / (seconds(result) * peak)));
 }

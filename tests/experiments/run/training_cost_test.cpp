@@ -9,7 +9,7 @@
 namespace penstock::testing {
 namespace {
 
-const std::string llama =
+const std::string llama_file =
     std::string(PENSTOCK_ROOT) + "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
 
 // A training of a million seconds at a thousand tokens per second, on 10 devices.
@@ -44,7 +44,7 @@ TEST_CASE("what is not stated is not made up") {
 
 TEST_CASE("a run under a power cap takes the energy of the cap") {
   const auto energy_per_day = [](const std::vector<std::string>& settings) {
-    const RunResult result = run(read_scenario(llama, settings), {.training = {1e12, {}}});
+    const RunResult result = run(read_scenario(llama_file, settings), {.training = {1e12, {}}});
     REQUIRE(result.training_cost);
     return *result.training_cost->energy_mwh / result.training_cost->days;
   };
@@ -54,12 +54,13 @@ TEST_CASE("a run under a power cap takes the energy of the cap") {
 }
 
 TEST_CASE("run says what the whole training takes, as text and as JSON") {
-  const ProgramRun text = run_penstock({"run", llama, "--tokens", "1e12", "--price", "2"}, ".");
+  const ProgramRun text =
+      run_penstock({"run", llama_file, "--tokens", "1e12", "--price", "2"}, ".");
   CHECK(text.output.find("\ntraining     1e+12 tokens: ") != std::string::npos);
   CHECK(text.output.find(" (devices alone, at full power)\n") != std::string::npos);
-  const ProgramRun json = run_penstock({"run", llama, "--tokens", "1e12", "--json"}, ".");
+  const ProgramRun json = run_penstock({"run", llama_file, "--tokens", "1e12", "--json"}, ".");
   CHECK(json.output.find("\"training\": {\n    \"tokens\": 1000000000000.0,") != std::string::npos);
-  CHECK(run_penstock({"run", llama, "--json"}, ".").output.find("\"training\"") ==
+  CHECK(run_penstock({"run", llama_file, "--json"}, ".").output.find("\"training\"") ==
         std::string::npos);
 }
 

@@ -2,6 +2,7 @@
 
 #include "sim/base/error.hpp"
 #include "tests/support/layers.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -142,12 +143,8 @@ TEST_CASE("attention: dropout of scores alone has no mask of outputs") {
 
 TEST_CASE("attention: heads that do not come out even are refused where they stand") {
   const auto refused = [&](const NumbersByName& more, double tensor) {
-    try {
-      work_of("attention", with(small, more), CellShape{.tensor = tensor});
-    } catch (const InputError& error) {
-      return error.where() + ": " + error.what();
-    }
-    return std::string("not refused");
+    return refused_at(
+        [&] { work_of("attention", with(small, more), CellShape{.tensor = tensor}); });
   };
   CHECK(refused({}, 3) ==
         "/layer/heads: 4 is not divisible among 3 devices of tensor parallelism; it must be a "

@@ -4,6 +4,7 @@
 
 #include "sim/base/error.hpp"
 #include "tests/support/layers.hpp"
+#include "tests/support/refusal.hpp"
 
 // Costs of layers with a state, of attention to chosen keys, and of encoders, by hand.
 
@@ -20,12 +21,7 @@ const NumbersByName small_sparse{{"hidden", 8},  {"heads", 2},       {"kv_lora_r
 const CellShape eight{.sequence = 8};
 
 std::string refused(const NumbersByName& numbers, const char* kind, const CellShape& shape) {
-  try {
-    work_of(kind, numbers, shape);
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+  return refused_at([&] { work_of(kind, numbers, shape); });
 }
 
 }  // namespace

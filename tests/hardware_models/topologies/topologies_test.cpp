@@ -8,6 +8,7 @@
 
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -102,12 +103,7 @@ Parameters parameters_of(const TopologyEntry& entry) {
 }
 
 std::string refusal(std::string_view kind, const Parameters& parameters) {
-  try {
-    make_cluster(kind, 4, parameters);
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+  return refused_at([&] { make_cluster(kind, 4, parameters); });
 }
 
 }  // namespace

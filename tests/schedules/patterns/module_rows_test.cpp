@@ -9,6 +9,7 @@
 #include "sim/engines/events.hpp"
 #include "sim/plan/lower.hpp"
 #include "tests/support/naive_run.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/ruled_system.hpp"
 
 namespace penstock::testing {
@@ -82,12 +83,7 @@ ModuleRows random_module(const System& pipeline) {
 }
 
 std::string placement_refusal(const System& pipeline) {
-  try {
-    with_module(pipeline.placement, {});
-  } catch (const RuleError& error) {
-    return error.what();
-  }
-  return "allowed";
+  return refused_with<RuleError>([&] { with_module(pipeline.placement, {}); });
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/refusal.hpp"
 
-namespace penstock {
+namespace penstock::testing {
 namespace {
 
 using Settings = std::map<std::string, std::string, std::less<>>;
@@ -24,13 +25,8 @@ std::string order(const char* name, std::uint32_t ranks, std::uint32_t chunks,
 
 /// Why a rule refuses, or "accepted".
 template <class... Arguments>
-std::string refusal(Arguments&&... arguments) {
-  try {
-    order(std::forward<Arguments>(arguments)...);
-  } catch (const RuleError& error) {
-    return error.what();
-  }
-  return "accepted";
+std::string rule_refusal(Arguments&&... arguments) {
+  return refused_with<RuleError>([&] { order(std::forward<Arguments>(arguments)...); });
 }
 
 /// Two ranks; the second stage has a replica on each.
@@ -81,23 +77,23 @@ TEST_CASE("interleaved-1f1b runs a group through each chunk in turn") {
 }
 
 TEST_CASE("a rule refuses sizes, placements and options that it does not have") {
-  CHECK(refusal("1f1b", 2, 2, 2) == "needs 1 chunk per rank, got 2");
-  CHECK(refusal("1f1b", Placement::loop(2, 2), 2) ==
+  CHECK(rule_refusal("1f1b", 2, 2, 2) == "needs 1 chunk per rank, got 2");
+  CHECK(rule_refusal("1f1b", Placement::loop(2, 2), 2) ==
         "rank 0 holds several stages; 1f1b needs one per rank");
-  CHECK(refusal("gpipe", Placement::loop(2, 2), 2) ==
+  CHECK(rule_refusal("gpipe", Placement::loop(2, 2), 2) ==
         "rank 0 holds several stages; gpipe needs one per rank");
-  CHECK(refusal("1f1b", replicated(), 2) == "stage 1 has 2 replicas; 1f1b supports one");
-  CHECK(refusal("interleaved-1f1b", replicated(), 2) ==
+  CHECK(rule_refusal("1f1b", replicated(), 2) == "stage 1 has 2 replicas; 1f1b supports one");
+  CHECK(rule_refusal("interleaved-1f1b", replicated(), 2) ==
         "stage 1 has 2 replicas; interleaved-1f1b supports one");
-  CHECK(refusal("interleaved-1f1b", Placement::vee(2, 2), 2) ==
+  CHECK(rule_refusal("interleaved-1f1b", Placement::vee(2, 2), 2) ==
         "interleaved-1f1b needs stage s on rank s mod p and equally many stages on every rank");
-  CHECK(refusal("1f1b", 2, 1, 2, Settings{{"group", "2"}}) ==
+  CHECK(rule_refusal("1f1b", 2, 1, 2, Settings{{"group", "2"}}) ==
         "unknown option \"group\"; 1f1b takes no options");
-  CHECK(refusal("gpipe", 2, 1, 2, Settings{{"group", "2"}}) ==
+  CHECK(rule_refusal("gpipe", 2, 1, 2, Settings{{"group", "2"}}) ==
         "unknown option \"group\"; gpipe takes backward_order");
-  CHECK(refusal("gpipe", 2, 1, 2, Settings{{"backward_order", "random"}}) ==
+  CHECK(rule_refusal("gpipe", 2, 1, 2, Settings{{"backward_order", "random"}}) ==
         "backward_order is \"random\": must be one of ascending, descending");
-  CHECK(refusal("interleaved-1f1b", 4, 2, 6) ==
+  CHECK(rule_refusal("interleaved-1f1b", 4, 2, 6) ==
         "group 4 does not fit 4 ranks and 6 microbatches: a group, and the remainder after full "
         "groups, needs at least as many microbatches as there are ranks (all of them when there "
         "are fewer)");
@@ -106,13 +102,13 @@ TEST_CASE("a rule refuses sizes, placements and options that it does not have") 
 TEST_CASE("an option that is a number takes positive whole numbers only") {
   for (const char* text : {"0", "-1", "+4", "4.0", "4 ", " 4", "four", "", "99999999999", "0x4"}) {
     CAPTURE(text);
-    CHECK(refusal("interleaved-1f1b", 2, 2, 4, Settings{{"group", text}}) ==
+    CHECK(rule_refusal("interleaved-1f1b", 2, 2, 4, Settings{{"group", text}}) ==
           "group is \"" + std::string(text) + "\": must be a positive whole number");
   }
 }
 
 TEST_CASE("orders beyond the limit are refused before they are made") {
-  CHECK(refusal("1f1b", 16384, 1, 16'777'216) ==
+  CHECK(rule_refusal("1f1b", 16384, 1, 16'777'216) ==
         "16384 stages times 16777216 microbatches are too many: at most 100000000 actions");
 }
 
@@ -126,4 +122,4 @@ TEST_CASE("every rule says what it is") {
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::testing

@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
@@ -216,12 +217,7 @@ TEST_CASE("times round once, half to even") {
 TEST_CASE("ranks that do not exist and times beyond the clock are refused") {
   const auto refusal = [](const System& system, const Chance& chance) {
     const Plan plan = lowered(system);
-    try {
-      draw(plan, priced(system, plan), chance, 0);
-    } catch (const InputError& error) {
-      return error.where() + ": " + error.what();
-    }
-    return std::string("accepted");
+    return refused_at([&] { draw(plan, priced(system, plan), chance, 0); });
   };
   const System system = two_ranks(gpipe);
   CHECK(refusal(system, {.stragglers = {{Rank{1}, 2}, {Rank{2}, 2}}}) ==

@@ -7,6 +7,7 @@
 #include "experiments/run/layout/stage_demand.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
@@ -20,12 +21,7 @@ double length_of(const System& system, const char* task) {
 
 /// Why a system cannot be priced, with the place in front, or "accepted".
 std::string refusal(const System& system) {
-  try {
-    priced(system, lowered(system));
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+  return refused_at([&] { priced(system, lowered(system)); });
 }
 
 System one_rank(const char* csv, Layer stage) {

@@ -3,8 +3,9 @@
 #include <doctest/doctest.h>
 
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
-namespace penstock {
+namespace penstock::testing {
 namespace {
 
 ModelGraph model_of(std::uint32_t layers,
@@ -25,13 +26,10 @@ Partition cut_of(const std::vector<std::vector<std::uint32_t>>& stages) {
 }
 
 std::string refusal(const ModelGraph& model, const Partition& partition) {
-  try {
+  return refused_at([&] {
     check_partition(model, partition);
     stage_sizes(model, partition);
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+  });
 }
 
 }  // namespace
@@ -93,4 +91,4 @@ TEST_CASE("layers are ordered by their edges, and otherwise as they were given")
   CHECK_THROWS_AS(order_of(model_of(1, {{0, 0}})), InputError);
 }
 
-}  // namespace penstock
+}  // namespace penstock::testing

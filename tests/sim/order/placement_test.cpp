@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
-namespace penstock {
+namespace penstock::testing {
 namespace {
 
 /// The rank of each stage: "0 1 0 1".
@@ -20,12 +21,7 @@ std::string ranks_text(const Placement& placement) {
 /// Why a placement is refused, or "accepted".
 std::string refusal(std::uint32_t ranks, const std::vector<std::vector<Rank>>& on,
                     const std::vector<std::vector<Stage>>& chains) {
-  try {
-    Placement::given(ranks, on, chains);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refused_with<InputError>([&] { Placement::given(ranks, on, chains); });
 }
 
 }  // namespace
@@ -99,4 +95,4 @@ TEST_CASE("a placement that does not hold together is refused with the reason") 
   CHECK(refusal(2, two, {{b}}) == "stage 0 is in no chain; each stage belongs to one");
 }
 
-}  // namespace penstock
+}  // namespace penstock::testing

@@ -6,9 +6,10 @@
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/overview.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
-namespace penstock {
+namespace penstock::testing {
 namespace {
 
 /// A run of some blocks of tasks, and its file with an overview.
@@ -31,16 +32,11 @@ struct LargeFile {
   const Plan& plan;
   const Timeline& timeline;
   std::string bytes;
-  testing::Scratch folder;
+  Scratch folder;
 };
 
 std::string refusal_of(const std::string& path, std::uint64_t first, std::uint64_t end) {
-  try {
-    LargeTimeline(path).part(first, end);
-    return "";
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  return refused_with<InputError>([&] { LargeTimeline(path).part(first, end); });
 }
 
 }  // namespace
@@ -121,17 +117,17 @@ TEST_CASE("large timeline: a part has all tasks of its time, as they are in the 
 
 TEST_CASE("large timeline: what is corrupt is refused where it is read, and other files at once") {
   LargeFile file;
-  CHECK(refusal_of(file.path(), 0, 2 * tasks_per_block).empty());
+  CHECK(refusal_of(file.path(), 0, 2 * tasks_per_block) == "accepted");
   const std::size_t begins = file.bytes.find(std::string("begin") + std::string(19, '\0') + "i64");
   REQUIRE(begins != std::string::npos);
   const std::string good = file.bytes;
   file.bytes[begins + 40 + 8 * (tasks_per_block + 5)] ^= 1;  // of the second block
   const std::string path = file.folder.file("b.timeline", file.bytes);
-  CHECK(refusal_of(path, 0, tasks_per_block).empty());
+  CHECK(refusal_of(path, 0, tasks_per_block) == "accepted");
   CHECK(refusal_of(path, tasks_per_block, 2 * tasks_per_block).find("task 65536: corrupt") == 0);
   file.bytes = good;
   file.bytes[200] ^= 1;
-  CHECK(refusal_of(file.folder.file("c.timeline", file.bytes), 0, 0) != "");
+  CHECK(refusal_of(file.folder.file("c.timeline", file.bytes), 0, 0) != "accepted");
   CHECK(refusal_of(file.folder.file("d.timeline", good.substr(0, good.size() / 2)), 0, 0)
             .find("truncated") == 0);
   const std::string whole = write_timeline(file.plan, file.timeline, "whole");
@@ -158,4 +154,4 @@ TEST_CASE("large timeline: bins of a lane widen until the run fits, and lose not
   CHECK(busy == 1000 * std::int64_t{2'000'000});
 }
 
-}  // namespace penstock
+}  // namespace penstock::testing

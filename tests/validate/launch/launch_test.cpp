@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "validate/launch/mpi/meeting_place.hpp"
 #include "validate/launch/rendezvous.hpp"
 
@@ -30,12 +31,7 @@ std::string launch_text(const Values& values) {
 }
 
 std::string launch_error(const Values& values) {
-  try {
-    launch_of(those(values));
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return refused_with<UsageError>([&] { launch_of(those(values)); });
 }
 
 const Values of_torchrun{{"RANK", "5"},
@@ -68,12 +64,7 @@ Launch on_loopback(std::uint32_t rank, std::uint32_t ranks, std::uint16_t port) 
 
 std::string meeting_error(const Launch& launch, std::uint64_t plan, Moment end,
                           const Values& values = {}) {
-  try {
-    meet(launch, plan, end, those(values));
-  } catch (const SocketError& error) {
-    return error.what();
-  }
-  return "";
+  return refused_with<SocketError>([&] { meet(launch, plan, end, those(values)); });
 }
 
 }  // namespace

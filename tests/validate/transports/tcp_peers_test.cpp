@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/refusal.hpp"
+
 namespace penstock::testing {
 namespace {
 
@@ -116,12 +118,9 @@ TEST_CASE("tcp peers: another version, plan or number of processes is refused in
 TEST_CASE("tcp peers: nobody is waited for for ever") {
   const Listener listener = listen_on_loopback();
   const auto outcome_of = [&] {
-    try {
+    return refused_with<SocketError>([&] {
       connect_peers(listener, {listener.port, 0}, first, after(milliseconds(200)));
-    } catch (const SocketError& error) {
-      return std::string(error.what());
-    }
-    return std::string("connected");
+    });
   };
   CHECK(outcome_of() == "process 1 did not connect in time; 0 turned away");
   const Descriptor silent = connect_on_loopback(listener.port);

@@ -12,6 +12,7 @@
 #include "hardware_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -48,13 +49,8 @@ std::string without(const std::string& text, const std::string& key) {
 }
 
 /// Why a file is refused.
-std::string refusal(const std::string& text) {
-  try {
-    parse_catalogue_file(text, "x.json");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+std::string entry_refusal(const std::string& text) {
+  return refused_with<InputError>([&] { parse_catalogue_file(text, "x.json"); });
 }
 
 /// An environment variable for as long as a test runs.
@@ -81,12 +77,7 @@ Catalogue catalogue_of(const std::vector<std::string>& texts) {
 }
 
 std::string machine_refusal(const Catalogue& catalogue, const char* name) {
-  try {
-    machine_of(catalogue, catalogue.at(name));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refused_with<InputError>([&] { machine_of(catalogue, catalogue.at(name)); });
 }
 
 /// Calls `check(place, fact)` for every fact of a file.
@@ -165,24 +156,24 @@ TEST_CASE("catalogue: every machine carries a pipeline from any of its devices t
 }
 
 TEST_CASE("catalogue: a file is refused with the place of its fault and what would be right") {
-  CHECK(refusal(abacus) == "accepted");
-  CHECK(refusal(slow_link) == "accepted");
-  CHECK(refusal(office) == "accepted");
-  CHECK(refusal("") == "x.json: the file is empty; a JSON document is needed");
-  CHECK(refusal("[]") == "x.json: expected a JSON object");
-  CHECK(refusal("{}") ==
+  CHECK(entry_refusal(abacus) == "accepted");
+  CHECK(entry_refusal(slow_link) == "accepted");
+  CHECK(entry_refusal(office) == "accepted");
+  CHECK(entry_refusal("") == "x.json: the file is empty; a JSON document is needed");
+  CHECK(entry_refusal("[]") == "x.json: expected a JSON object");
+  CHECK(entry_refusal("{}") ==
         "x.json: /is: expected which it is: \"device\", \"link\", \"machine\" or \"stack\"");
-  CHECK(refusal(with(abacus, "/is", 7)) ==
+  CHECK(entry_refusal(with(abacus, "/is", 7)) ==
         "x.json: /is: expected which it is: \"device\", \"link\", \"machine\" or \"stack\"");
-  CHECK(refusal(with(abacus, "/penstock", 2)) ==
+  CHECK(entry_refusal(with(abacus, "/penstock", 2)) ==
         "x.json: /penstock: 2 is not 1 (version of this format)");
-  CHECK(refusal(without(abacus, "memory_bytes")) ==
+  CHECK(entry_refusal(without(abacus, "memory_bytes")) ==
         "x.json: /memory_bytes: \"memory_bytes\" is missing");
-  CHECK(refusal(with(abacus, "/peak_flops/fp31", {{"value", 1}, {"source", "x"}})) ==
+  CHECK(entry_refusal(with(abacus, "/peak_flops/fp31", {{"value", 1}, {"source", "x"}})) ==
         "x.json: /peak_flops/fp31: unknown key \"fp31\"; did you mean \"fp32\"? known: bf16, fp16, "
         "fp32, fp4, fp64, fp8, int8, "
         "tf32");
-  CHECK(refusal(with(abacus, "/name", "ideal")) ==
+  CHECK(entry_refusal(with(abacus, "/name", "ideal")) ==
         "x.json: /name: \"ideal\" is the name of a cost model; choose another");
 }
 
@@ -191,50 +182,52 @@ TEST_CASE("catalogue: a fact without a source or an assumption is refused, and o
       " (a fact: its \"value\", with the \"source\" that says so or the \"assumption\" behind it, "
       "one of them)";
   const std::string both_or_none = " is not valid" + fact;
-  CHECK(refusal(with(abacus, "/memory_bytes", {{"value", 13}})) ==
+  CHECK(entry_refusal(with(abacus, "/memory_bytes", {{"value", 13}})) ==
         "x.json: /memory_bytes: {\"value\":13}" + both_or_none);
-  CHECK(refusal(with(abacus, "/memory_bytes/assumption", "a guess")) ==
+  CHECK(entry_refusal(with(abacus, "/memory_bytes/assumption", "a guess")) ==
         "x.json: /memory_bytes: {\"assumption\":\"a guess\",\"source\":\"counte…" + both_or_none);
-  CHECK(refusal(with(abacus, "/memory_bytes", 13)) ==
+  CHECK(entry_refusal(with(abacus, "/memory_bytes", 13)) ==
         "x.json: /memory_bytes: 13 is not an object" + fact);
-  CHECK(refusal(with(abacus, "/memory_bytes/source", ""))
+  CHECK(entry_refusal(with(abacus, "/memory_bytes/source", ""))
             .starts_with("x.json: /memory_bytes/source: \"\" is not "));
 }
 
 TEST_CASE("catalogue: hostile values are refused") {
-  CHECK(refusal(with(abacus, "/memory_bytes/value", -1))
+  CHECK(entry_refusal(with(abacus, "/memory_bytes/value", -1))
             .starts_with("x.json: /memory_bytes/value: -1 is not a number "
                          "from 0 to"));
-  CHECK(refusal(with(abacus, "/memory_bytes/value", 1e300))
+  CHECK(entry_refusal(with(abacus, "/memory_bytes/value", 1e300))
             .starts_with("x.json: /memory_bytes/value: 1e+300 is not "));
-  CHECK(refusal(with(abacus, "/memory_bandwidth_bytes_per_s/value", 0))
+  CHECK(entry_refusal(with(abacus, "/memory_bandwidth_bytes_per_s/value", 0))
             .starts_with("x.json: /memory_bandwidth_bytes_per_s/value: 0 is not "));
-  CHECK(refusal(with(abacus, "/peak_flops", json::object()))
+  CHECK(entry_refusal(with(abacus, "/peak_flops", json::object()))
             .starts_with("x.json: /peak_flops: {} is not "));
-  CHECK(refusal(with(abacus, "/reserve", {{"value", 1}, {"source", "x"}}))
+  CHECK(entry_refusal(with(abacus, "/reserve", {{"value", 1}, {"source", "x"}}))
             .starts_with("x.json: /reserve/value: 1 is not "));
-  CHECK(refusal(with(office, "/devices/value", 1e9))
+  CHECK(entry_refusal(with(office, "/devices/value", 1e9))
             .starts_with("x.json: /devices/value: 1000000000 is not "));
-  CHECK(refusal(with(office, "/devices/value", 1.5)).starts_with("x.json: /devices/value: 1.5"));
-  CHECK(refusal(with(office, "/topology/kind", "mesh"))
+  CHECK(entry_refusal(with(office, "/devices/value", 1.5))
+            .starts_with("x.json: /devices/value: 1.5"));
+  CHECK(entry_refusal(with(office, "/topology/kind", "mesh"))
             .starts_with("x.json: /topology/kind: \"mesh\" is not "));
-  CHECK(refusal(std::string(100000, '[')).find("nested more than 64 levels deep") !=
+  CHECK(entry_refusal(std::string(100000, '[')).find("nested more than 64 levels deep") !=
         std::string::npos);
-  CHECK(refusal(std::string("\0\xff\x80", 3)).starts_with("x.json: line 1, column 1"));
-  CHECK(refusal(abacus.substr(0, abacus.size() / 2)).starts_with("x.json: line "));
-  CHECK(refusal(with(abacus, "/memory_bytes/value", 1).replace(0, 1, "{\"is\": \"device\",")) ==
-        "x.json: /is: duplicate key");
+  CHECK(entry_refusal(std::string("\0\xff\x80", 3)).starts_with("x.json: line 1, column 1"));
+  CHECK(entry_refusal(abacus.substr(0, abacus.size() / 2)).starts_with("x.json: line "));
+  CHECK(
+      entry_refusal(with(abacus, "/memory_bytes/value", 1).replace(0, 1, "{\"is\": \"device\",")) ==
+      "x.json: /is: duplicate key");
 }
 
 TEST_CASE("catalogue: a machine may say what its links reach, and a device what is unaligned") {
   const auto fact = [](double value) { return json{{"value", value}, {"source", "measured"}}; };
   std::string faster = with(office, "/link_efficiency", fact(0.5));
   faster = with(with(faster, "/nic_efficiency", fact(1)), "/collective_us", fact(20));
-  CHECK(refusal(faster) == "accepted");
-  CHECK(refusal(with(abacus, "/unaligned_efficiency", fact(0.25))) == "accepted");
-  CHECK(refusal(with(office, "/nic_efficiency", fact(1.5)))
+  CHECK(entry_refusal(faster) == "accepted");
+  CHECK(entry_refusal(with(abacus, "/unaligned_efficiency", fact(0.25))) == "accepted");
+  CHECK(entry_refusal(with(office, "/nic_efficiency", fact(1.5)))
             .starts_with("x.json: /nic_efficiency/value: 1.5 is not "));
-  CHECK(refusal(with(office, "/link_efficiency", fact(0)))
+  CHECK(entry_refusal(with(office, "/link_efficiency", fact(0)))
             .starts_with("x.json: /link_efficiency/value: 0 is not "));
 }
 
@@ -243,11 +236,11 @@ TEST_CASE("catalogue: the sizes of a table of efficiencies ascend") {
     return json{{"assumption", "x"},
                 {"value", {{{"size", first}, {"share", 0.1}}, {{"size", second}, {"share", 0.2}}}}};
   };
-  CHECK(refusal(with(abacus, "/matrix_efficiency", table(1, 2))) == "accepted");
-  CHECK(refusal(with(abacus, "/matrix_efficiency", table(2, 2))) ==
+  CHECK(entry_refusal(with(abacus, "/matrix_efficiency", table(1, 2))) == "accepted");
+  CHECK(entry_refusal(with(abacus, "/matrix_efficiency", table(2, 2))) ==
         "x.json: /matrix_efficiency/value/1/size: 2 is not above the size before it; sizes "
         "ascend");
-  CHECK(refusal(with(abacus, "/memory_efficiency", table(0, 2)))
+  CHECK(entry_refusal(with(abacus, "/memory_efficiency", table(0, 2)))
             .starts_with("x.json: /memory_efficiency/value/0/size: 0 is not "));
 }
 
@@ -331,12 +324,7 @@ TEST_CASE(
     "catalogue: a folder that is not there, a broken file and a name given twice are refused") {
   const auto refused = [](const std::string& folders) -> std::string {
     const Variable variable("PENSTOCK_HARDWARE", folders);
-    try {
-      read_catalogue();
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return refused_with<InputError>([&] { read_catalogue(); });
   };
   const Scratch folder;
   CHECK(refused(folder.path("nowhere")) ==

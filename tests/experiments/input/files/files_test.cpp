@@ -16,6 +16,7 @@
 #include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -24,12 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string read_refusal(const std::string& path) {
-  try {
-    read_file(path);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refused_with<InputError>([&] { read_file(path); });
 }
 
 std::string write_refusal(const std::string& path) {

@@ -7,8 +7,9 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
-namespace penstock {
+namespace penstock::testing {
 
 TEST_CASE("plain text: bytes that no text has are replaced, characters stay") {
   CHECK(valid_text("données 模型 🚀") == "données 模型 🚀");
@@ -45,12 +46,7 @@ TEST_CASE("plain text: every excerpt of every text can be printed as JSON") {
 
 TEST_CASE("plain text: a parser's error quotes the input in whole characters") {
   const auto refusal = [](const std::string& text) -> std::string {
-    try {
-      (void)parse_json(text);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return refused_with<InputError>([&] { (void)parse_json(text); });
   };
   CHECK(refusal("{\"a\": \"donn\xE9") == valid_text(refusal("{\"a\": \"donn\xE9")));
   std::string longer;
@@ -66,4 +62,4 @@ TEST_CASE("plain text: a document with any bytes in its names is printed") {
   CHECK(printed({{"name", "a\xFF"}}) == "{\n  \"name\": \"a�\"\n}\n");
 }
 
-}  // namespace penstock
+}  // namespace penstock::testing

@@ -6,17 +6,13 @@
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
 
 std::string quantity_refusal(const std::string& text, QuantityKind measure) {
-  try {
-    quantity_of(text, measure);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refused_with<InputError>([&] { quantity_of(text, measure); });
 }
 
 nlohmann::json converted_json(const char* text) {

@@ -9,18 +9,14 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
 
-std::string refusal_of(const std::string& text) {
-  try {
-    parse_model_file(text);
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+std::string deepspeed_refusal(const std::string& text) {
+  return refused_at([&] { parse_model_file(text); });
 }
 
 }  // namespace
@@ -79,7 +75,7 @@ TEST_CASE(
   CHECK(parse_model_file(R"({"zero_optimization": {"stage": 1}})").command.overlap_sums == false);
   CHECK(parse_model_file(R"({"zero_optimization": {"stage": 1, "overlap_comm": true}})")
             .command.overlap_sums == true);
-  CHECK(refusal_of(R"({"zero_optimization": {"stage": 2}, "pipeline": {"stages": 4}})") ==
+  CHECK(deepspeed_refusal(R"({"zero_optimization": {"stage": 2}, "pipeline": {"stages": 4}})") ==
         "/zero_optimization/stage: a pipeline runs with ZeRO-0 and ZeRO-1");
 }
 
@@ -92,7 +88,7 @@ TEST_CASE("DeepSpeed: MiCS are groups of the replicas that make up the batch") {
   };
   CHECK(parse_model_file(config(128, 8)).command.shard_groups == 2);
   CHECK_FALSE(parse_model_file(config(128, -1)).command.shard_groups);
-  CHECK(refusal_of(config(128, 6)) ==
+  CHECK(deepspeed_refusal(config(128, 6)) ==
         "/zero_optimization/mics_shard_size: its groups are those of train_batch_size / "
         "(train_micro_batch_size_per_gpu x gradient_accumulation_steps) replicas, which they must "
         "divide");
@@ -114,15 +110,17 @@ TEST_CASE("DeepSpeed: what changes the layout and is not simulated is refused by
             "simulated"},
            {R"("model_parallel": {"size": 2})",
             "/model_parallel: it changes the layout and is not read"}}) {
-    CHECK(refusal_of(with(more)) == refusal);
+    CHECK(deepspeed_refusal(with(more)) == refusal);
   }
-  CHECK(refusal_of(R"({"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}})") ==
+  CHECK(deepspeed_refusal(R"({"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}})") ==
         "/zero_optimization/zero_hpz_partition_size: a second copy of the weights inside machines "
         "(hpZ) is not simulated");
-  CHECK(refusal_of(R"({"zero_optimization": {"stage": 3, "zero_quantized_weights": true}})") ==
-        "/zero_optimization/zero_quantized_weights: gathers and sums of quantized values are not "
-        "simulated");
-  CHECK(refusal_of(R"({"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}})") ==
+  CHECK(
+      deepspeed_refusal(R"({"zero_optimization": {"stage": 3, "zero_quantized_weights": true}})") ==
+      "/zero_optimization/zero_quantized_weights: gathers and sums of quantized values are not "
+      "simulated");
+  CHECK(deepspeed_refusal(
+            R"({"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}})") ==
         "/zero_optimization/offload_param/device: optimizer state and parameters on the host are "
         "not simulated");
 }
@@ -134,12 +132,7 @@ TEST_CASE("a launch file goes under /model/command, and a model under /model/fil
     const std::string text = R"({"penstock": 1, "hardware": {"name": "dgx-h100", "devices": 8},
                                  "model": )" +
                              model + "}";
-    try {
-      parse_scenario(text, scratch.path("scenario.json"));
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("accepted");
+    return refused_with<InputError>([&] { parse_scenario(text, scratch.path("scenario.json")); });
   };
   const std::string llama = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json";
   CHECK(refusal(R"({"file": ")" + config + "\"}")

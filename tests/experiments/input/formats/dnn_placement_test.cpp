@@ -7,6 +7,7 @@
 #include "experiments/input/model_files/model_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/model_files.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -28,12 +29,7 @@ std::string fit_of(const std::vector<std::vector<LayerIndex>>& stages, bool ids)
   ModelFile model;
   model.graph.layers.resize(2);
   if (ids) model.layer_ids = {10, 20};
-  try {
-    placed_layers(cut, model);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "fits";
+  return refused_with<InputError>([&] { placed_layers(cut, model); });
 }
 
 }  // namespace

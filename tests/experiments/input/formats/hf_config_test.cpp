@@ -14,6 +14,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/model_parameters.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -25,16 +26,12 @@ ModelFile model(const json& config, const std::string& architecture = "") {
 }
 
 /// Why a config is refused, its place in front, or "accepted".
-std::string refusal(const std::string& text, const std::string& architecture = "") {
-  try {
-    parse_model_file(text, {.format = "hf-config", .architecture = architecture});
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+std::string config_refusal(const std::string& text, const std::string& architecture = "") {
+  return refused_at(
+      [&] { parse_model_file(text, {.format = "hf-config", .architecture = architecture}); });
 }
 
-std::string refusal_of(const json& config) { return refusal(config.dump()); }
+std::string refusal_of(const json& config) { return config_refusal(config.dump()); }
 
 /// A small model of the plain kind.
 json small() {
@@ -152,14 +149,9 @@ TEST_CASE("what a config has and its layers cannot have is noted") {
 
 TEST_CASE("a number that does not go with a degree is told by its kind, not by a place") {
   const LayerSpec attention = layers_of(model(small()), "attention")[0];
-  try {
-    (void)work_of(attention, CellShape{.tensor = 3});
-    FAIL("accepted");
-  } catch (const InputError& error) {
-    CHECK(error.where() == "");
-    CHECK(std::string(error.what())
-              .starts_with("a layer of kind \"attention\", heads: 8 is not divisible"));
-  }
+  CHECK(refused_at([&] {
+          (void)work_of(attention, CellShape{.tensor = 3});
+        }).starts_with("a layer of kind \"attention\", heads: 8 is not divisible"));
 }
 
 TEST_CASE("the rule of an architecture says which layers have experts") {
@@ -266,7 +258,8 @@ TEST_CASE("an unknown architecture is refused with those that are known, unless 
   CHECK(refusal_of(config).find("--arch NAME") != std::string::npos);
   CHECK(model(config, "llama").architecture == "llama");
   CHECK(model(config, "Qwen2ForCausalLM").architecture == "qwen2");
-  CHECK(refusal(config.dump(), "mamba").starts_with(": unknown architecture \"mamba\"; known: "));
+  CHECK(config_refusal(config.dump(), "mamba")
+            .starts_with(": unknown architecture \"mamba\"; known: "));
   json none = small();
   none.erase("model_type");
   CHECK(refusal_of(none).starts_with("/model_type: \"model_type\" is missing; known: "));
@@ -353,20 +346,21 @@ TEST_CASE("layers of multi-token prediction that are not read are said to be lef
 TEST_CASE("numbers of Python that JSON lacks are read where nothing needs them") {
   const std::string mamba = R"({"model_type": "mamba2", "hidden_size": 4096, "num_layers": 2,
     "num_hidden_layers": 2, "note": "to \"Infinity\"", "time_step_limit": [-Infinity, Infinity]})";
-  CHECK(refusal(mamba) == "accepted");
-  CHECK(refusal(R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": Infinity})")
-            .starts_with("/hidden_size: \"hidden_size\" is missing"));
+  CHECK(config_refusal(mamba) == "accepted");
+  CHECK(
+      config_refusal(R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": Infinity})")
+          .starts_with("/hidden_size: \"hidden_size\" is missing"));
 }
 
 TEST_CASE("what is no config at all is refused with a place") {
-  CHECK(refusal("[]") == ": a config is a JSON object");
-  CHECK(
-      refusal("{\"model_type\": \"llama\", \"hidden_size\": NaN}").starts_with("line 1, column "));
-  CHECK(refusal("{\"model_type\": \"llama\", ").starts_with("line 1, column "));
-  CHECK(refusal("{\"model_type\": " + std::string(100'000, '[')).find("64 levels") !=
+  CHECK(config_refusal("[]") == ": a config is a JSON object");
+  CHECK(config_refusal("{\"model_type\": \"llama\", \"hidden_size\": NaN}")
+            .starts_with("line 1, column "));
+  CHECK(config_refusal("{\"model_type\": \"llama\", ").starts_with("line 1, column "));
+  CHECK(config_refusal("{\"model_type\": " + std::string(100'000, '[')).find("64 levels") !=
         std::string::npos);
-  CHECK(refusal("{\"hidden_size\": 1e999}").starts_with("/hidden_size: "));
-  CHECK(refusal(std::string("\0\xff\xfe{", 4)).starts_with("line 1, column "));
+  CHECK(config_refusal("{\"hidden_size\": 1e999}").starts_with("/hidden_size: "));
+  CHECK(config_refusal(std::string("\0\xff\xfe{", 4)).starts_with("line 1, column "));
 }
 
 }  // namespace penstock::testing

@@ -5,24 +5,19 @@
 #include "experiments/input/model_files/model_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/megatron_arguments.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
 
 std::string layout_text(std::string_view layout) {
-  try {
-    return fmt::format("{}", fmt::join(pipeline_layout_stages(layout), "|"));
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  return refused_with<InputError>(
+      [&] { return fmt::format("{}", fmt::join(pipeline_layout_stages(layout), "|")); });
 }
 
 std::string list_text(std::string_view text) {
-  try {
-    return fmt::format("{}", fmt::join(python_list(text), ","));
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  return refused_with<InputError>(
+      [&] { return fmt::format("{}", fmt::join(python_list(text), ",")); });
 }
 
 }  // namespace

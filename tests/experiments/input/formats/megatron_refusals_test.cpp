@@ -6,6 +6,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/megatron_arguments.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 
@@ -100,12 +101,7 @@ TEST_CASE("a misspelt argument is named with the one that it was meant for") {
 
 TEST_CASE("a command that lacks one of its sizes is recognised, and the error names the flag") {
   const auto refusal = [](const std::string& text) {
-    try {
-      parse_model_file(text);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("accepted");
+    return refused_with<InputError>([&] { parse_model_file(text); });
   };
   const std::string heads = "--num-attention-heads 8 --max-position-embeddings 128 ";
   for (const std::string start :

@@ -9,6 +9,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/model_parameters.hpp"
+#include "tests/support/refusal.hpp"
 
 // Configs of public models: their parameters, counted three ways and as their cards say.
 
@@ -62,12 +63,7 @@ const LayerSpec& first_layer(const ModelFile& file, const std::string& kind) {
 }
 
 std::string public_refusal(const json& config) {
-  try {
-    public_model(config);
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+  return refused_at([&] { public_model(config); });
 }
 
 }  // namespace

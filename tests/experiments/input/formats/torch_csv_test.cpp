@@ -6,19 +6,14 @@
 
 #include "sim/base/error.hpp"
 #include "tests/support/random_system.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
 
 /// Why a text is refused, with its place in front, or "accepted".
 std::string torch_csv_refusal(std::string_view csv, std::vector<std::vector<Stage>> chains = {}) {
-  try {
-    const OrderFile order = read_torch_csv(csv);
-    placement_of(order, std::move(chains));
-  } catch (const InputError& error) {
-    return error.where().empty() ? error.what() : error.where() + ": " + error.what();
-  }
-  return "accepted";
+  return refused_at([&] { placement_of(read_torch_csv(csv), std::move(chains)); });
 }
 
 /// The rank of each stage of an order: "0 1 1 0".

@@ -4,6 +4,7 @@
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -15,12 +16,7 @@ TrainingCommand titan(const std::string& arguments) {
 }
 
 std::string titan_refusal(const std::string& arguments) {
-  try {
-    parse_model_file(start + arguments);
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+  return refused_at([&] { parse_model_file(start + arguments); });
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -25,15 +26,10 @@ class WithBudget {
   ~WithBudget() { set_budget({}); }
 };
 
-/// What `step` is refused for; "" if it is not.
+/// What `step` is refused for; "accepted" if it is not.
 template <class Step>
 std::string over_budget(Step step) {
-  try {
-    step();
-  } catch (const OverBudget& error) {
-    return error.what();
-  }
-  return "";
+  return refused_with<OverBudget>([&] { step(); });
 }
 
 const std::string two_stages = R"({"penstock": 1,
@@ -45,9 +41,9 @@ const std::string two_stages = R"({"penstock": 1,
 TEST_CASE(
     "budget: work is refused from its bytes on, with what it is, what it needs and the limit") {
   // 85 MB and the 15 MB of the program.
-  CHECK(over_budget([] { need_memory(1e18, "all", "less"); }) == "");
+  CHECK(over_budget([] { need_memory(1e18, "all", "less"); }) == "accepted");
   const WithBudget budget(100'000'000);
-  CHECK(over_budget([] { need_memory(85e6, "a.json", "less"); }) == "");
+  CHECK(over_budget([] { need_memory(85e6, "a.json", "less"); }) == "accepted");
   CHECK(over_budget([] { need_memory(85.1e6, "a.json", "use less"); }) ==
         "a.json needs about 100 MB of memory, more than 100 MB (the test); use less, or give "
         "more --max-memory");
@@ -59,7 +55,7 @@ TEST_CASE("budget: a million microbatches are refused before their order is made
   CHECK(over_budget([&] { settle(scenario); }) ==
         "s.json: /schedule: 1f1b of 2 stages and 1000000 microbatches needs about 755 MB of "
         "memory, more than 100 MB (the test); use fewer microbatches, or give more --max-memory");
-  CHECK(over_budget([&] { settle(scenario, {.bytes_per_cell = 30}); }) == "");
+  CHECK(over_budget([&] { settle(scenario, {.bytes_per_cell = 30}); }) == "accepted");
 }
 
 TEST_CASE("budget: a file counts with seven times its size, a configuration has 64 MB") {

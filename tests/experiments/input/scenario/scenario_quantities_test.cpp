@@ -10,6 +10,7 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
 
@@ -161,12 +162,8 @@ TEST_CASE("an error about a file says what its path was resolved against, and wh
   std::filesystem::create_directory(scratch.path("deep"));
   const std::string path = scratch.file("deep/s.json", quantity_plain);
   const auto refusal = [&](const std::string& file) -> std::string {
-    try {
-      run(read_scenario(path, {R"(/schedule={"file": ")" + file + "\"}"}));
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return refused_with<InputError>(
+        [&] { run(read_scenario(path, {R"(/schedule={"file": ")" + file + "\"}"})); });
   };
   CHECK(refusal("o.csv") == scratch.path("deep/o.csv") +
                                 ": cannot open: No such file or directory; \"o.csv\" of "

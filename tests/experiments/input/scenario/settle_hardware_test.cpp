@@ -7,28 +7,24 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
 
 /// Two stages that hand 1 MB on; its hardware comes with the settings.
-const std::string plain = R"({
+const std::string ideal_stages = R"({
   "model":    { "stages": [ {"forward_us": 1, "activation_bytes": 1e6}, {"forward_us": 1} ] },
   "schedule": { "name": "forward-only", "microbatches": 1 } })";
 
 Layout with(const std::string& hardware) {
-  return settle(parse_scenario(plain, "s.json", {"/hardware=" + hardware}));
+  return settle(parse_scenario(ideal_stages, "s.json", {"/hardware=" + hardware}));
 }
 
 /// What a scenario comes to: its makespan, or why it is refused.
 std::string outcome(const std::string& hardware) {
-  try {
-    const RunResult result = run(with(hardware));
-    return text_us(result.report->makespan);
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  return refused_with<InputError>([&] { return text_us(run(with(hardware)).report->makespan); });
 }
 
 void check_refused(const std::string& hardware, const std::string& start) {
@@ -66,7 +62,7 @@ TEST_CASE("machines kept by their names are told apart by the device in place of
   const Catalogue catalogue = read_catalogue();
   MachinesByName machines{8};
   const auto device = [&](const std::string& hardware) {
-    const Scenario scenario = parse_scenario(plain, "s.json", {"/hardware=" + hardware});
+    const Scenario scenario = parse_scenario(ideal_stages, "s.json", {"/hardware=" + hardware});
     return settle_hardware(scenario, &catalogue, &machines).spec.machine->device.name;
   };
   CHECK(device(R"({"name": "dgx-h100"})") == "h100-sxm5-80gb");
@@ -77,8 +73,9 @@ TEST_CASE("machines kept by their names are told apart by the device in place of
 }
 
 TEST_CASE("a capacity that is stated counts, not that of the device") {
-  const Layout layout = settle(parse_scenario(
-      plain, "s.json", {R"(/hardware={"name": "dgx-1"})", "/memory={\"capacity_bytes\": 7}"}));
+  const Layout layout =
+      settle(parse_scenario(ideal_stages, "s.json",
+                            {R"(/hardware={"name": "dgx-1"})", "/memory={\"capacity_bytes\": 7}"}));
   CHECK(layout.memory.capacity_bytes == 7);
   CHECK_FALSE(with(R"({"name": "ideal"})").memory.capacity_bytes.has_value());
 }
@@ -188,7 +185,7 @@ TEST_CASE("hardware by a file is as if it stood in the catalogue") {
                  "pcie_latency_us": {"value": 0, "source": "wished"},
                  "pcie_bandwidth_bytes_per_s": {"value": 1e9, "source": "measured"}}})");
   const auto makespan = [&](const std::string& source) {
-    return text_us(run(parse_scenario(plain, source, {R"(/hardware={"file": "mine.json"})"}))
+    return text_us(run(parse_scenario(ideal_stages, source, {R"(/hardware={"file": "mine.json"})"}))
                        .report->makespan);
   };
   CHECK(makespan(folder.path("s.json")) == "1002");

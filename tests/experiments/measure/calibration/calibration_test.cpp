@@ -11,6 +11,7 @@
 #include "experiments/measure/calibration/calibration_pipelines.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/made_up_backend.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -67,12 +68,7 @@ ordered_json small_document() {
 }
 
 std::string refused(const ordered_json& document) {
-  try {
-    calibration_plot(document);
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "";
+  return refused_at([&] { calibration_plot(document); });
 }
 
 }  // namespace

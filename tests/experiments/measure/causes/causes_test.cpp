@@ -17,6 +17,7 @@
 #include "sim/costs/chance.hpp"
 #include "sim/engines/events.hpp"
 #include "tests/support/finished_run.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/system.hpp"
 #include "validate/job/replica_ranks.hpp"
 
@@ -65,12 +66,7 @@ PricedPlan three_replicas() {
 }
 
 std::string refusal(const Recording& run, const MeasuredChanges& changes) {
-  try {
-    counterfactual(run, "run.timeline", changes);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
+  return refused_with<std::exception>([&] { counterfactual(run, "run.timeline", changes); });
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ Compared compared(const std::string& a, const std::string& b,
   return all;
 }
 
-std::string refusal(const std::string& path, const std::vector<std::string>& settings = {}) {
+std::string recording_refusal(const std::string& path,
+                              const std::vector<std::string>& settings = {}) {
   try {
     recording_of(path, settings);
   } catch (const InputError& error) {
@@ -196,21 +197,21 @@ TEST_CASE("what cannot be compared is refused with the file at fault") {
   const Files files;
   const std::string timeline = content_of(files.timeline_path);
   const std::string cut = files.scratch.file("cut.timeline", timeline.substr(0, 900));
-  CHECK(contains(refusal(cut), cut + ": truncated"));
+  CHECK(contains(recording_refusal(cut), cut + ": truncated"));
   const std::string unnamed = files.scratch.file("cut", timeline.substr(0, 900));
-  CHECK(contains(refusal(unnamed), unnamed + ": truncated"));
+  CHECK(contains(recording_refusal(unnamed), unnamed + ": truncated"));
   const std::string garbage = files.scratch.file("x.timeline", "\xff\x00garbage");
-  CHECK(refusal(garbage) == garbage + ": not a timeline file");
+  CHECK(recording_refusal(garbage) == garbage + ": not a timeline file");
   const std::string binary = files.scratch.file("x.bin", std::string("\x7f"
                                                                      "ELF\0\0\1",
                                                                      7));
-  CHECK(contains(refusal(binary), binary + ": "));
+  CHECK(contains(recording_refusal(binary), binary + ": "));
   const std::string empty = files.scratch.file("empty", "");
-  CHECK(contains(refusal(empty), empty + ": the file is empty"));
+  CHECK(contains(recording_refusal(empty), empty + ": the file is empty"));
   const std::string deep = files.scratch.file("deep.json", std::string(100'000, '['));
-  CHECK(contains(refusal(deep), deep + ": "));
-  CHECK(contains(refusal(files.scratch.path("none")), "cannot open"));
-  CHECK(contains(refusal(files.timeline_path, {"/hardware/devices=2"}),
+  CHECK(contains(recording_refusal(deep), deep + ": "));
+  CHECK(contains(recording_refusal(files.scratch.path("none")), "cannot open"));
+  CHECK(contains(recording_refusal(files.timeline_path, {"/hardware/devices=2"}),
                  "usage: --set /hardware/devices=2: "));
 }
 
@@ -218,7 +219,7 @@ TEST_CASE("a scenario whose run does not finish has nothing to compare") {
   // Each rank waits for what the other does second.
   const Files files;
   files.scratch.file("order.csv", "0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n");
-  CHECK(contains(refusal(files.scenario_path, {R"(/schedule={"file": "order.csv"})"}),
+  CHECK(contains(recording_refusal(files.scenario_path, {R"(/schedule={"file": "order.csv"})"}),
                  "its run does not finish and has no timeline"));
 }
 

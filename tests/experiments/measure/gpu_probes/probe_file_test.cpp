@@ -235,23 +235,18 @@ TEST_CASE("probes: a store with several GPUs asks which, one without any says wh
   ProfileStore store(scratch.path("gpu.profile"), ProfileStore::Access::create);
   const Today today{.environment = {}, .build = "", .date = "2026-11-21T12:00:00Z"};
   const auto refused = [&](std::optional<std::int64_t> environment) {
-    try {
-      probe_rows(judged_rows(store, today), environment);
-    } catch (const InputError& error) {
-      return std::string(error.what()).substr(store.path().size() + 2);
-    }
-    return std::string("chosen");
+    return refused_file(store.path(), [&] { probe_rows(judged_rows(store, today), environment); });
   };
   CHECK(refused({}).starts_with("it has no measurements of a GPU; penstock calibrate --import"));
   add_probes(store, MadeUpGpu().scaling());
-  CHECK(refused({}) == "chosen");
+  CHECK(refused({}) == "accepted");
   std::vector<ProfileRow> other = MadeUpGpu().scaling();
   for (ProfileRow& row : other) row.environment["device"] = "another GPU";
   add_probes(store, other);
   CHECK(refused({}) ==
         "it has measurements of several GPUs: environments 2 (cc 9.0, another GPU, sms 132), 1 "
         "(cc 9.0, made-up GPU, sms 132); choose one with --environment N");
-  CHECK(refused(2) == "chosen");
+  CHECK(refused(2) == "accepted");
   CHECK(refused(7).starts_with("environment 7 has no measurements of a GPU"));
 }
 

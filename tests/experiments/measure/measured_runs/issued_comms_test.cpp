@@ -25,7 +25,8 @@ std::string four_stages(const std::string& chance) {
     "microbatches": 6, "communication": "written", "streams": "message"})" +
          chance + "}";
 }
-const std::string slow_link = R"(, "chance": {"slow_links": [{"from": 1, "to": 2, "factor": 4}]})";
+const std::string slow_link_setting =
+    R"(, "chance": {"slow_links": [{"from": 1, "to": 2, "factor": 4}]})";
 
 KinetoStyle on_the_host(const RunResult& made, const std::string& backend) {
   return {.launches = false,
@@ -37,7 +38,7 @@ KinetoStyle on_the_host(const RunResult& made, const std::string& backend) {
 }  // namespace
 
 TEST_CASE("traces: where hosts marked SENDs and RECVs, tensors move once both are there") {
-  const RunResult made = run_of(four_stages(slow_link));
+  const RunResult made = run_of(four_stages(slow_link_setting));
   Traces traces({made, made}, on_the_host(made, "gloo"));
   const MeasuredRun run = traces.read();
   const Plan& plan = run.job.priced.plan;
@@ -58,7 +59,7 @@ TEST_CASE("traces: where hosts marked SENDs and RECVs, tensors move once both ar
 }
 
 TEST_CASE("traces: a slow link costs what it does where RECVs stand late") {
-  const RunResult made = run_of(four_stages(slow_link));
+  const RunResult made = run_of(four_stages(slow_link_setting));
   Traces traces({made}, on_the_host(made, "gloo"));
   const MeasuredRun run = traces.read();
   const StepCauses causes = causes_of(run.job.priced.plan, run.timeline, nullptr, {});
@@ -70,7 +71,7 @@ TEST_CASE("traces: a slow link costs what it does where RECVs stand late") {
 }
 
 TEST_CASE("traces: without gloo, tensors move once they are there") {
-  const RunResult made = run_of(four_stages(slow_link));
+  const RunResult made = run_of(four_stages(slow_link_setting));
   const MeasuredRun run = Traces({made}, on_the_host(made, "nccl")).read();
   CHECK_FALSE(run.job.priced.plan.written);
   CHECK(run.notes.empty());
@@ -79,7 +80,7 @@ TEST_CASE("traces: without gloo, tensors move once they are there") {
 TEST_CASE(
     "traces: SENDs and RECVs that cannot have run as marked count for nothing, and a note says "
     "which") {
-  const RunResult made = run_of(four_stages(slow_link));
+  const RunResult made = run_of(four_stages(slow_link_setting));
   const CommCell first = made.layout.communication.rows[2].front();
   REQUIRE(text(first) == "2RECV_F0");
   using Row = std::vector<CommCell>;
@@ -113,7 +114,7 @@ TEST_CASE(
 }
 
 TEST_CASE("traces: a step that communicated in another order is left out") {
-  const RunResult made = run_of(four_stages(slow_link));
+  const RunResult made = run_of(four_stages(slow_link_setting));
   KinetoStyle style = on_the_host(made, "gloo");
   style.comms_of_step[4] = style.comms;
   std::vector<CommCell>& row = style.comms_of_step[4][1];

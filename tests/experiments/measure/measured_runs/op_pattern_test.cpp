@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -19,13 +20,8 @@ std::string read(const char* pattern, std::string_view name) {
                      op->microbatch ? fmt::format("{}", index(*op->microbatch)) : "-");
 }
 
-std::string refusal(const std::string& pattern) {
-  try {
-    OpPattern{pattern};
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+std::string pattern_refusal(const std::string& pattern) {
+  return refused_with<UsageError>([&] { OpPattern{pattern}; });
 }
 
 }  // namespace
@@ -79,13 +75,14 @@ TEST_CASE("op patterns: names made to be slow are read in time with their length
 }
 
 TEST_CASE("op patterns: what cannot be a pattern is refused with what would be right") {
-  CHECK(refusal("{stage}") ==
+  CHECK(pattern_refusal("{stage}") ==
         "--pattern \"{stage}\": {pass} is missing; it stands for F, backward and the like");
-  CHECK(refusal("{pass}{pass}") == "--pattern \"{pass}{pass}\": {pass} occurs twice");
-  CHECK(refusal("{pass}{rank}") ==
+  CHECK(pattern_refusal("{pass}{pass}") == "--pattern \"{pass}{pass}\": {pass} occurs twice");
+  CHECK(pattern_refusal("{pass}{rank}") ==
         "--pattern \"{pass}{rank}\": in braces stand stage, pass or microbatch");
-  CHECK(refusal("{pass") == "--pattern \"{pass\": in braces stand stage, pass or microbatch");
-  CHECK(refusal(std::string(300, 'x')).find("more than 256 bytes") != std::string::npos);
+  CHECK(pattern_refusal("{pass") ==
+        "--pattern \"{pass\": in braces stand stage, pass or microbatch");
+  CHECK(pattern_refusal(std::string(300, 'x')).find("more than 256 bytes") != std::string::npos);
 }
 
 TEST_CASE("both parts of an overlap cell are ops") {

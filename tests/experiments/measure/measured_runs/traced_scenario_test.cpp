@@ -8,6 +8,7 @@
 #include "experiments/measure/measured_runs/outputs.hpp"
 #include "experiments/measure/measured_runs/run_times.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/traced_runs.hpp"
 
 // Scenarios, profiles and JSON of traced runs, and traces that cannot be one.
@@ -47,12 +48,8 @@ TEST_CASE("traces: numbers of stages and microbatches that cannot be are refused
     reading.files = {scratch.file("t.json", "{\"traceEvents\": [" + events + "]}")};
     reading.patterns = {OpPattern("PP:{stage}{pass}{microbatch}")};
     std::vector<std::string> notes;
-    std::string refusal;
-    try {
-      measured_run(read_rank_traces(reading, true, notes), {}, {});
-    } catch (const InputError& error) {
-      refusal = error.what();
-    }
+    const std::string refusal = refused_with<InputError>(
+        [&] { measured_run(read_rank_traces(reading, true, notes), {}, {}); });
     CHECK(refusal.find("too few for all") != std::string::npos);
   }
 }

@@ -3,17 +3,13 @@
 #include <doctest/doctest.h>
 
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
 
-std::string refusal(const std::string& formula) {
-  try {
-    value_of(formula, {{"m", 4}, {"b", 2}});
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+std::string formula_refusal(const std::string& formula) {
+  return refused_with<InputError>([&] { value_of(formula, {{"m", 4}, {"b", 2}}); });
 }
 
 bool says(const std::string& text, const std::string& part) {
@@ -33,13 +29,13 @@ TEST_CASE("formula: arithmetic over names, with rounding and conditions") {
 }
 
 TEST_CASE("formula: errors name what is known") {
-  CHECK(says(refusal("m * speed"), "speed"));
-  CHECK(says(refusal("m * speed"), "b, m"));
-  CHECK(says(refusal("m +"), "is invalid"));
-  CHECK(says(refusal(""), "is invalid"));
-  CHECK(says(refusal("m / 0"), "not a finite number"));
-  CHECK(says(refusal("sqrt(-m)"), "not a finite number"));
-  CHECK(says(refusal(std::string(100000, '(')), "is invalid"));
+  CHECK(says(formula_refusal("m * speed"), "speed"));
+  CHECK(says(formula_refusal("m * speed"), "b, m"));
+  CHECK(says(formula_refusal("m +"), "is invalid"));
+  CHECK(says(formula_refusal(""), "is invalid"));
+  CHECK(says(formula_refusal("m / 0"), "not a finite number"));
+  CHECK(says(formula_refusal("sqrt(-m)"), "not a finite number"));
+  CHECK(says(formula_refusal(std::string(100000, '(')), "is invalid"));
 }
 
 }  // namespace penstock::testing

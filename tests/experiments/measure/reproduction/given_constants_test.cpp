@@ -6,6 +6,7 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/measure/reproduction/constants.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -45,12 +46,7 @@ double pace_of(const GivenConstants& given, const std::string& table, const std:
 }
 
 std::string refusal_of(const std::string& text) {
-  try {
-    constants_in(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refused_with<InputError>([&] { constants_in(text); });
 }
 
 }  // namespace
@@ -87,14 +83,10 @@ TEST_CASE("a file without constants, or without those of a group, is refused") {
   CHECK(refusal_of("# nothing\n").find("it has no constants") != std::string::npos);
   CHECK(refusal_of("{\"tables\": 3}").find("not a result of penstock reproduce") !=
         std::string::npos);
-  try {
-    pace_of(constants_in(markdown), "times", "by group", {"c"});
-    FAIL("accepted");
-  } catch (const InputError& error) {
-    CHECK(std::string(error.what())
-              .ends_with("it has no pace for table \"times\", group c; it has constants of "
-                         "\"times\" (a), \"times\" (b), \"times\" (single rows)"));
-  }
+  CHECK(
+      refused_with<InputError>([] { pace_of(constants_in(markdown), "times", "by group", {"c"}); })
+          .ends_with("it has no pace for table \"times\", group c; it has constants of "
+                     "\"times\" (a), \"times\" (b), \"times\" (single rows)"));
 }
 
 }  // namespace penstock::testing

@@ -8,6 +8,7 @@
 #include "experiments/input/files/output_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/pipeline_paper.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -22,12 +23,7 @@ Reproduction reproduced(const json& paper) {
 }
 
 std::string reproduction_refusal(const json& paper) {
-  try {
-    reproduced(paper);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refused_with<InputError>([&] { reproduced(paper); });
 }
 
 }  // namespace

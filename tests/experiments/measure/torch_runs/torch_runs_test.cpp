@@ -36,7 +36,7 @@ RuntimeOrder order_with(const std::vector<std::string>& settings) {
   return runtime_order(layout.name, layout, layout.schedule);
 }
 
-std::string refusal(const std::vector<std::string>& settings) {
+std::string torch_refusal(const std::vector<std::string>& settings) {
   const Layout layout = layout_with(settings);
   return why_not_in_torch(layout, layout.schedule);
 }
@@ -126,12 +126,13 @@ TEST_CASE("torch runs: documents go into microbatches of one sequence") {
 }
 
 TEST_CASE("torch runs: orders that PyTorch would run otherwise are refused with the reason") {
-  CHECK(refusal({"/schedule/name=zb-v"}).empty());
-  CHECK(refusal({"/schedule/name=dualpipe", "/schedule/microbatches=4"})
+  CHECK(torch_refusal({"/schedule/name=zb-v"}).empty());
+  CHECK(torch_refusal({"/schedule/name=dualpipe", "/schedule/microbatches=4"})
             .find("2 copies of the model") != std::string::npos);
-  CHECK(refusal({"/schedule/name=seq-1f1b"}).find("slices of a sequence") != std::string::npos);
-  CHECK(refusal({"/schedule/name=pipedream"}).find("within it") != std::string::npos);
-  CHECK(refusal({"/parallel/data=2", "/hardware/devices=4"}).find("a rank is one process") !=
+  CHECK(torch_refusal({"/schedule/name=seq-1f1b"}).find("slices of a sequence") !=
+        std::string::npos);
+  CHECK(torch_refusal({"/schedule/name=pipedream"}).find("within it") != std::string::npos);
+  CHECK(torch_refusal({"/parallel/data=2", "/hardware/devices=4"}).find("a rank is one process") !=
         std::string::npos);
 }
 

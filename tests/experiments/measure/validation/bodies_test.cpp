@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/fake_gpu.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/small_scenarios.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
 
@@ -217,14 +218,11 @@ TEST_CASE("validation: on a GPU the layers of a model run in their sizes, as man
 
 TEST_CASE("validation: a GPU refuses layers that it has no kernels of, and says which") {
   const auto refusal = [](const char* setting) -> std::string {
-    try {
+    return refused_with<UsageError>([&] {
       with_layers_of(settle(parse_scenario(small_transformers, "small.json", {setting})), {});
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
+    });
   };
-  CHECK(refusal("/schedule/microbatches=4").empty());
+  CHECK(refusal("/schedule/microbatches=4") == "accepted");
   CHECK(
       refusal("/model/layers/1/parts/1/heads=4") ==
       "--bodies layers: heads have 64 or 128 numbers, and hidden as many as all heads; not 4 heads "
@@ -236,10 +234,10 @@ TEST_CASE("validation: a GPU refuses layers that it has no kernels of, and says 
         "--bodies layers: a GPU has no kernels of moe");
   CHECK(refusal("/partition/stages=[[0],[1,2,3,4]]") ==
         "--bodies layers: stage 0 has no transformer layer");
-  CHECK(refusal(R"(/recompute={"mode": "full"})").empty());
+  CHECK(refusal(R"(/recompute={"mode": "full"})") == "accepted");
   CHECK(refusal(R"(/recompute={"mode": "full", "layers": 1})") ==
         "--bodies layers: a GPU recomputes all layers of a stage or none");
-  CHECK(refusal(R"(/model/layers/1/parts/0={"kind": "norm", "hidden": 128})").empty());
+  CHECK(refusal(R"(/model/layers/1/parts/0={"kind": "norm", "hidden": 128})") == "accepted");
   CHECK(refusal(R"(/model/layers/1/parts=[{"kind": "attention", "hidden": 128, "heads": 1},
                    {"kind": "mlp", "hidden": 128, "intermediate": 64}])") ==
         "--bodies layers: kernels have one norm before each attention and network, not 0 before "

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/gpu_recording.hpp"
+#include "tests/support/refusal.hpp"
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
 
@@ -96,12 +97,7 @@ TEST_CASE("gpu programs: a recording of each replays without a structure error")
 TEST_CASE("gpu programs: a recording that is not one of its plan is refused") {
   const Job job = job_of_file("1f1b");
   const auto fault = [&](const std::string& text) {
-    try {
-      read_gpu_recording(text, job);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return refused_with<InputError>([&] { read_gpu_recording(text, job); });
   };
   const std::string head = "penstock gpu recording 1\nprogram 1f1b\n";
   CHECK(fault("x") == "line 1: expected \"penstock gpu recording 1\"");

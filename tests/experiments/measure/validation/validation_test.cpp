@@ -11,6 +11,7 @@
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
 #include "tests/support/fake_gpu.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
@@ -56,13 +57,8 @@ Validation validated_in(std::uint32_t processes, std::string_view backend = "cpu
 }
 
 /// Why a scenario is not run, or "".
-std::string refusal(const std::vector<std::string>& settings) {
-  try {
-    validated(settings);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+std::string validation_refusal(const std::vector<std::string>& settings) {
+  return refused_with<UsageError>([&] { validated(settings); });
 }
 
 }  // namespace
@@ -202,8 +198,8 @@ TEST_CASE("validation: what a backend does not run is refused with the reason") 
     REQUIRE_FALSE(result.fault);
     if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
   }
-  CHECK(refusal({"/model/stages=[{\"forward_us\": 0, \"backward_us\": 0}, "
-                 "{\"forward_us\": 0, \"backward_us\": 0}]"}) ==
+  CHECK(validation_refusal({"/model/stages=[{\"forward_us\": 0, \"backward_us\": 0}, "
+                            "{\"forward_us\": 0, \"backward_us\": 0}]"}) ==
         "no action takes any time: nothing to measure");
 }
 

@@ -12,11 +12,11 @@
 namespace penstock::testing {
 namespace {
 
-const std::string llama =
+const std::string llama_file =
     std::string(PENSTOCK_ROOT) + "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
 
 std::string plan_of(const std::vector<std::string>& settings, std::size_t jobs) {
-  const Scenario scenario = read_scenario(llama, settings);
+  const Scenario scenario = read_scenario(llama_file, settings);
   const RunResult result = run(scenario, {.training = {1e12, 2}});
   return change_plan_json(scenario, result, plan_changes(scenario, result, {.jobs = jobs})).dump();
 }
@@ -40,7 +40,7 @@ TEST_CASE("changes that are listed run as a user's and keep their promise, singl
   for (const std::vector<std::string>& settings :
        {std::vector<std::string>{},
         {"/recompute/mode=full", "/parallel/data=2", "/parallel/pipeline=2", "/memory/zero=1"}}) {
-    const Scenario scenario = read_scenario(llama, settings);
+    const Scenario scenario = read_scenario(llama_file, settings);
     const RunResult result = run(scenario);
     const ChangePlan plan = plan_changes(scenario, result, {});
     REQUIRE(plan.one.worth.size() > 3);
@@ -51,7 +51,7 @@ TEST_CASE("changes that are listed run as a user's and keep their promise, singl
         CAPTURE(change.change.text());
         std::vector<std::string> all = settings;
         all.insert(all.end(), change.change.settings.begin(), change.change.settings.end());
-        const RunResult again = run(read_scenario(llama, all));
+        const RunResult again = run(read_scenario(llama_file, all));
         CHECK(again.report->makespan == change.makespan);
         CHECK(again.report->ranks[index(change.worst)].memory.bytes == change.peak_bytes);
         CHECK(worst_memory(again).word == change.word);
@@ -91,7 +91,7 @@ TEST_CASE("what asks least of a user comes first, and the fastest of each effort
 }
 
 TEST_CASE("where a scenario does not fit, changes that make it fit are worth it though slower") {
-  const Scenario scenario = read_scenario(llama, {"/memory/capacity_bytes=30GB"});
+  const Scenario scenario = read_scenario(llama_file, {"/memory/capacity_bytes=30GB"});
   const RunResult result = run(scenario);
   const ChangePlan plan = plan_changes(scenario, result, {});
   CHECK(plan.now.word == MemoryWord::does_not_fit);
@@ -107,7 +107,7 @@ TEST_CASE("layout --from writes scenarios that run as it says, from another fold
   std::filesystem::create_directories(scratch.path("models"));
   std::filesystem::copy_file(std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
                              scratch.path("models/llama-3.1-8b.json"));
-  std::filesystem::copy_file(llama, scratch.path("in/s.json"));
+  std::filesystem::copy_file(llama_file, scratch.path("in/s.json"));
   const std::vector<std::string> asked{"layout",   "--from", "in/s.json", "-o",
                                        "made/out", "--best", "2",         "--json"};
   const ProgramRun made = run_penstock(asked, scratch.path(""));

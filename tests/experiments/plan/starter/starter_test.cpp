@@ -13,6 +13,7 @@
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -192,12 +193,7 @@ TEST_CASE("starter: degrees divide heads, experts and devices") {
 
 TEST_CASE("starter: what cannot be is refused with its reason") {
   const auto refusal = [](const TrainingRequest& request) -> std::string {
-    try {
-      find_starter(request);
-    } catch (const std::exception& error) {
-      return error.what();
-    }
-    return "accepted";
+    return refused_with<std::exception>([&] { find_starter(request); });
   };
   CHECK(refusal(request_for("llama-3.1-8b.json", "dgx-h1000", 8))
             .starts_with(

@@ -5,6 +5,7 @@
 
 #include "experiments/plan/sweeps/configured.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -27,21 +28,11 @@ std::string expected_row(std::uint64_t place) { return place < 4 ? head(place) :
 
 std::string error_of(const std::string& path) {
   ResultLog log(path);
-  try {
-    log.resume(expected_row);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return refused_with<InputError>([&] { log.resume(expected_row); });
 }
 
 std::string merge_error(const std::vector<std::string>& shards, const std::string& output) {
-  try {
-    merge_rows(shards, output);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return refused_with<InputError>([&] { merge_rows(shards, output); });
 }
 
 }  // namespace

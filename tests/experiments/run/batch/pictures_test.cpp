@@ -8,6 +8,7 @@
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -56,19 +57,14 @@ RunResult run_stated(const std::string& lengths, const nlohmann::json& module) {
   return run(parse_scenario(document.dump(), "s.json"));
 }
 
-double us(const RunResult& result) { return to_us(result.report->makespan); }
+double step_us(const RunResult& result) { return to_us(result.report->makespan); }
 
 std::uint64_t peak_of(const RunResult& result) {
   return result.report->ranks[index(worst_of(*result.report))].memory.bytes;
 }
 
 std::string refusal(const nlohmann::json& document) {
-  try {
-    run_of(document, "");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "allowed";
+  return refused_with<InputError>([&] { run_of(document, ""); });
 }
 
 }  // namespace
@@ -89,7 +85,7 @@ TEST_CASE("modules: a microbatch of one document costs what a run of its length 
     CAPTURE(module);
     const RunResult own = run_of(with_pictures(2048, 512), module);
     const RunResult documents = run_of(with_lengths(with_pictures(4096, 1024), half), module);
-    CHECK(us(documents) == us(own));
+    CHECK(step_us(documents) == step_us(own));
     CHECK(peak_of(documents) == peak_of(own));
     CHECK(documents.throughput.tokens_per_s == doctest::Approx(*own.throughput.tokens_per_s));
   }
@@ -101,7 +97,7 @@ TEST_CASE("pictures: a document costs what an example with as many pictures does
     CAPTURE(module);
     const RunResult own = run_of(with_pictures(2048, 1024), module);
     const RunResult documents = run_of(with_lengths(with_pictures(4096, 1024), stated), module);
-    CHECK(us(documents) == us(own));
+    CHECK(step_us(documents) == step_us(own));
     CHECK(peak_of(documents) == peak_of(own));
     CHECK(result_json(documents)["batch"]["microbatches"][3]["picture_tokens"] == 1024);
   }
@@ -134,14 +130,14 @@ TEST_CASE("pictures: where they differ, the encoder of its own devices is what d
 TEST_CASE("modules: a replica that serves two pipelines takes what both of them have") {
   // Documents of 40 and 100 tokens: the module has 140 of its 200, each pipeline its own.
   const RunResult together = run_stated("40\n100\n", {{"data", 1}});
-  CHECK(us(together) == doctest::Approx(30 * 1.4 + 3));
+  CHECK(step_us(together) == doctest::Approx(30 * 1.4 + 3));
   const BatchReport& report = *together.batch;
   CHECK(report.slowest == 1);
   CHECK(to_us(report.equal) == doctest::Approx(30 * 1.4 + 3 * 0.7));
   CHECK(to_us(report.replicas) == doctest::Approx(3 * 0.3));
   CHECK(peak_of(together) == 1400);
   const RunResult each = run_stated("40\n100\n", nlohmann::json::object());
-  CHECK(us(each) == doctest::Approx(33));
+  CHECK(step_us(each) == doctest::Approx(33));
   CHECK(peak_of(each) == 1000);
 }
 
@@ -151,8 +147,8 @@ TEST_CASE("pictures: a model without any takes documents that state none of them
   language["model"]["file"] = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json";
   const nlohmann::json none{{"histogram", {{{"tokens", 1024}, {"pictures", 0}}}}};
   const nlohmann::json plain{{"histogram", {{{"tokens", 1024}}}}};
-  CHECK(us(run_of(with_lengths(language, none), "")) ==
-        us(run_of(with_lengths(language, plain), "")));
+  CHECK(step_us(run_of(with_lengths(language, none), "")) ==
+        step_us(run_of(with_lengths(language, plain), "")));
 }
 
 TEST_CASE("pictures: packing by cost counts no backward of a frozen encoder") {

@@ -6,6 +6,7 @@
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -29,12 +30,7 @@ AlgorithmTiming timing(const std::string& on, const CollectiveQuestion& question
 
 std::string refusal(const std::string& on, const CollectiveQuestion& question,
                     std::string_view algorithm = "") {
-  try {
-    time_collective(machine(on), question, algorithm);
-    return "accepted";
-  } catch (const UsageError& error) {
-    return error.what();
-  }
+  return refused_with<UsageError>([&] { time_collective(machine(on), question, algorithm); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
 
@@ -30,12 +31,8 @@ std::string unmet(const std::string& expect) {
 
 /// Why a scenario with an expectation is refused, or "accepted".
 std::string refusal(const std::string& expect) {
-  try {
-    parse_scenario(scenario_plain, "s.json", {"/expect=" + expect});
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return refused_with<InputError>(
+      [&] { parse_scenario(scenario_plain, "s.json", {"/expect=" + expect}); });
 }
 
 RunResult deadlocked() {

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-PaintedRunPtr run_with(const std::vector<std::string>& settings = {}) {
+PaintedRunPtr painted_with(const std::vector<std::string>& settings = {}) {
   const std::string path = std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json";
   return painted(viewed(read_scenario(path, settings)), ColourBy::pass);
 }
@@ -39,7 +39,7 @@ TEST_CASE("times in full have every digit, or those of a step") {
 }
 
 TEST_CASE("facts of an op: exact times, slack, why it began then, and where that leads") {
-  const PaintedRunPtr run = run_with();
+  const PaintedRunPtr run = painted_with();
   const auto slack =
       std::make_shared<const std::vector<float>>(slack_of(run->run->plan, run->run->timeline));
   const SeenRuns seen{.runs = {run.get()}, .slack = {slack}};
@@ -65,7 +65,7 @@ TEST_CASE("facts of an op: exact times, slack, why it began then, and where that
 }
 
 TEST_CASE("facts: with a view that begins later, how far into it that is") {
-  const PaintedRunPtr run = run_with();
+  const PaintedRunPtr run = painted_with();
   const TaskId op = op_of(*run, "0B0");
   const std::int64_t begin = run->run->timeline.begin[op].picoseconds;
   const SeenRuns seen{.runs = {run.get()}, .origin = begin - 1'234'567};
@@ -75,7 +75,7 @@ TEST_CASE("facts: with a view that begins later, how far into it that is") {
 }
 
 TEST_CASE("facts of a pixel with many ops: how many, which is the longest, and why it is idle") {
-  const PaintedRunPtr run = run_with();
+  const PaintedRunPtr run = painted_with();
   const std::int64_t span = run->lanes->span;
   const SeenRuns seen{.runs = {run.get()}, .pixel = static_cast<double>(span)};
   const Facts facts = facts_at(seen, {.kind = LaneKind::compute, .rank = 3}, {}, 0);
@@ -85,19 +85,20 @@ TEST_CASE("facts of a pixel with many ops: how many, which is the longest, and w
 }
 
 TEST_CASE("facts of a transfer: its bytes, at the speed of the link") {
-  const PaintedRunPtr run = run_with({"/hardware/latency_us=0"});
+  const PaintedRunPtr run = painted_with({"/hardware/latency_us=0"});
   const TaskId sent = run->run->timeline.last_input[op_of(*run, "0B0")];
   const std::string bytes = fact(facts_of_op({.runs = {run.get()}}, sent), "bytes");
   CHECK_MESSAGE(bytes.ends_with(" at 25 GB/s"), bytes);
 }
 
 TEST_CASE("facts of an op of a batch: the tokens and documents of its microbatch") {
-  const PaintedRunPtr run = run_with(
+  const PaintedRunPtr run = painted_with(
       {R"(/batch={"lengths":{"distribution":"fixed","mean":250},"pack":"first-fit","tokens":900})"});
   const SeenRuns seen{.runs = {run.get()}};
   CHECK(fact(facts_of_op(seen, op_of(*run, "0F1")), "tokens") ==
         "750 in 3 documents, the longest 250");
-  CHECK(fact(facts_of_op({.runs = {run_with().get()}}, op_of(*run, "0F1")), "tokens") == "none");
+  CHECK(fact(facts_of_op({.runs = {painted_with().get()}}, op_of(*run, "0F1")), "tokens") ==
+        "none");
 }
 
 // The second tensor is there long before its RECV, right before 1F1.
@@ -111,8 +112,8 @@ TEST_CASE("facts of a transfer as written: which end was there first") {
 }
 
 TEST_CASE("facts of a gap: all its causes, the op behind it, and the same gap in another run") {
-  const PaintedRunPtr run = run_with();
-  const PaintedRunPtr slow = run_with({"/model/stages/2/forward_us=3000"});
+  const PaintedRunPtr run = painted_with();
+  const PaintedRunPtr slow = painted_with({"/model/stages/2/forward_us=3000"});
   const RunsOnAxis both = on_one_axis(run, {.others = {slow->run}});
   const SeenRuns seen{.runs = {both.first.get(), both.others.front().get()}};
   const TaskId next = op_of(*run, "0B0");
@@ -129,8 +130,8 @@ TEST_CASE("facts of a gap: all its causes, the op behind it, and the same gap in
 }
 
 TEST_CASE("facts of an op in two runs: B minus A, whichever of them it is of") {
-  const PaintedRunPtr run = run_with();
-  const PaintedRunPtr slow = run_with({"/model/stages/2/forward_us=3000"});
+  const PaintedRunPtr run = painted_with();
+  const PaintedRunPtr slow = painted_with({"/model/stages/2/forward_us=3000"});
   for (const bool frozen : {false, true}) {
     CAPTURE(frozen);
     const RunsOnAxis both = frozen ? on_one_axis(slow, {.others = {run->run}, .frozen = true})
@@ -146,8 +147,8 @@ TEST_CASE("facts of an op in two runs: B minus A, whichever of them it is of") {
 }
 
 TEST_CASE("facts: an op that the other run lacks is said to be missing there") {
-  const PaintedRunPtr run = run_with();
-  const PaintedRunPtr fewer = run_with({"/schedule/microbatches=4"});
+  const PaintedRunPtr run = painted_with();
+  const PaintedRunPtr fewer = painted_with({"/schedule/microbatches=4"});
   const RunsOnAxis both = on_one_axis(run, {.others = {fewer->run}});
   const SeenRuns seen{.runs = {both.first.get(), both.others.front().get()}};
   CHECK(fact(facts_of_op(seen, op_of(*run, "1F7")), "B − A") == "B has no such op");
@@ -157,7 +158,7 @@ TEST_CASE("facts: an op that the other run lacks is said to be missing there") {
 }
 
 TEST_CASE("area: ops of hours are counted by their lengths too") {
-  const PaintedRunPtr run = run_with({"/model/stages/2/forward_us=50000000000"});
+  const PaintedRunPtr run = painted_with({"/model/stages/2/forward_us=50000000000"});
   const Area all{0, run->lanes->span, 0, 4};
   for (const AreaRow& row : rows_of(all, *run->lanes, run->run->plan)) {
     std::uint64_t sum = 0;
@@ -168,7 +169,7 @@ TEST_CASE("area: ops of hours are counted by their lengths too") {
 }
 
 TEST_CASE("area: rows add up to the use of the area, and lengths to their counts") {
-  const PaintedRunPtr run = run_with({"/chance/jitter=0.2"});
+  const PaintedRunPtr run = painted_with({"/chance/jitter=0.2"});
   const std::int64_t span = run->lanes->span;
   CHECK(rc::check([&] {
     Area area;
@@ -196,8 +197,9 @@ TEST_CASE("area: rows add up to the use of the area, and lengths to their counts
 }
 
 TEST_CASE("area of two runs: changes are of the other run minus A, also of rows that one lacks") {
-  const PaintedRunPtr a = run_with();
-  const PaintedRunPtr now = run_with({"/model/stages/2/forward_us=3000", "/schedule/name=zb-h1"});
+  const PaintedRunPtr a = painted_with();
+  const PaintedRunPtr now =
+      painted_with({"/model/stages/2/forward_us=3000", "/schedule/name=zb-h1"});
   const auto rows = [](const PaintedRun& run) {
     return rows_of({0, run.lanes->span, 0, 4}, *run.lanes, run.run->plan);
   };

@@ -12,6 +12,7 @@
 #include "hardware_models/codecs/coding/distribution.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -37,12 +38,7 @@ std::vector<float> values_of_all_sizes(std::size_t count) {
 }
 
 std::string refusal(const CodecSpec& spec) {
-  try {
-    make_codec(spec);
-    return "accepted";
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
+  return refused_at([&] { make_codec(spec); });
 }
 
 /// How far off a value may be: half a step of the exponent of the largest of its block, a whole one

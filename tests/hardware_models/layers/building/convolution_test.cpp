@@ -8,11 +8,11 @@ namespace penstock::testing {
 namespace {
 
 // 4 -> 6 channels, 3 x 3 over 8 x 10 places.
-const NumbersByName small = {
+const NumbersByName small_image = {
     {"channels_in", 4}, {"channels_out", 6}, {"height", 8}, {"width", 10}, {"kernel", 3}};
 
 NumbersByName with(const NumbersByName& more) {
-  NumbersByName numbers = small;
+  NumbersByName numbers = small_image;
   for (const auto& number : more) numbers[number.first] = number.second;
   return numbers;
 }
@@ -20,7 +20,7 @@ NumbersByName with(const NumbersByName& more) {
 }  // namespace
 
 TEST_CASE("conv: 6 * 4 * 9 weights meet each of 80 places of 5 images, in F, I and W alike") {
-  const LayerWork work = work_of("conv", small, CellShape{.microbatch = 5});
+  const LayerWork work = work_of("conv", small_image, CellShape{.microbatch = 5});
   CHECK(work.parameters == 216);
   for (const Pass pass : {Pass::forward, Pass::backward_input, Pass::backward_weight}) {
     CHECK(flops_of(work, pass) == 2 * 216 * 80 * 5);
@@ -46,7 +46,7 @@ TEST_CASE("conv: a stride leaves every n-th place, groups divide weights, a norm
 }
 
 TEST_CASE("conv: a tensor group shares channels, gathers them, and sums input gradients") {
-  const LayerWork work = work_of("conv", small, CellShape{.tensor = 2});
+  const LayerWork work = work_of("conv", small_image, CellShape{.tensor = 2});
   CHECK(work.held_parameters == 108);
   CHECK(2 * flops_of(work, Pass::backward_input) == work.forward_flops);
   CHECK(collectives_of(work, Pass::forward, Group::tensor) == "all_gather 960");
@@ -56,8 +56,8 @@ TEST_CASE("conv: a tensor group shares channels, gathers them, and sums input gr
 TEST_CASE("conv: groups that do not divide channels, and a cut of the sequence, are refused") {
   CHECK_THROWS_WITH_AS(work_of("conv", with({{"groups", 4}})),
                        "4 groups do not divide the 6 of channels_out", InputError);
-  CHECK_THROWS_AS(work_of("conv", small, CellShape{.context = 2}), InputError);
-  CHECK_THROWS_AS(work_of("conv", small, CellShape{.tensor = 4}), InputError);
+  CHECK_THROWS_AS(work_of("conv", small_image, CellShape{.context = 2}), InputError);
+  CHECK_THROWS_AS(work_of("conv", small_image, CellShape{.tensor = 4}), InputError);
 }
 
 TEST_CASE("conditional_conv: n times the weights, and a routing of channels x n with a bias") {

@@ -30,7 +30,7 @@ Cut cut_by(const char* name, const CutProblem& problem) {
 }
 
 /// A problem with drawn stages, microbatches and transfers.
-CutProblem drawn() {
+CutProblem drawn_chain() {
   CutProblem problem = any_problem(9);
   problem.stages = problem.ranks = from_to(1, problem.size());
   problem.exactly = one_in(2);
@@ -80,7 +80,7 @@ double fullest_stage(const CutProblem& problem, const Cuts& cuts) {
 
 TEST_CASE("balanced is the best of all cuts, with and without transfers") {
   CHECK(rc::check([] {
-    const CutProblem problem = drawn();
+    const CutProblem problem = drawn_chain();
     const CutChain chain = chain_of(problem);
     const auto value = [&](const Cuts& cuts) { return longest_stage(problem, chain, cuts); };
     const Cut cut = cut_by("balanced", problem);
@@ -110,7 +110,7 @@ TEST_CASE("the least bottleneck of random times is exact to the last bit") {
 
 TEST_CASE("memory is the best of all cuts: least memory, or shortest within a capacity") {
   CHECK(rc::check([] {
-    CutProblem problem = drawn();
+    CutProblem problem = drawn_chain();
     const CutChain chain = chain_of(problem);
     const auto bytes = [&](const Cuts& cuts) { return fullest_stage(problem, cuts); };
     const double least = least_of_cuts(problem.size(), problem.stages, problem.stages, bytes);
@@ -128,7 +128,7 @@ TEST_CASE("memory is the best of all cuts: least memory, or shortest within a ca
 
 TEST_CASE("gpipe has the least variance of all cuts into as many stages") {
   CHECK(rc::check([] {
-    const CutProblem problem = drawn();
+    const CutProblem problem = drawn_chain();
     const CutChain chain = chain_of(problem);
     const auto deviation = [&](const Cuts& cuts) {
       const double stages = double(cuts.size()) - 1;
@@ -146,7 +146,7 @@ TEST_CASE("gpipe has the least variance of all cuts into as many stages") {
 
 TEST_CASE("least_traffic sends the fewest bytes of all cuts within the bound") {
   CHECK(rc::check([] {
-    CutProblem problem = drawn();
+    CutProblem problem = drawn_chain();
     problem.settings.balance = 1 + below(4) / 4.0;
     const CutChain chain = chain_of(problem);
     const double longest =
@@ -229,7 +229,7 @@ double least_on_devices(const CutProblem& problem) {
 
 TEST_CASE("devices is the best of all cuts and of all orders of the devices") {
   CHECK(rc::check([] {
-    CutProblem problem = drawn();
+    CutProblem problem = drawn_chain();
     problem.exactly = true;
     problem.stages = problem.ranks = from_to(1, std::min(problem.size(), 4U));
     for (std::uint32_t i = 0; i < problem.stages; ++i) {

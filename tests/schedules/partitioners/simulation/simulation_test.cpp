@@ -21,7 +21,7 @@ using testing::from_to;
 using testing::one_in;
 using Cuts = std::vector<std::uint32_t>;
 
-CutProblem drawn() {
+CutProblem drawn_pipeline() {
   CutProblem problem = any_problem(9);
   problem.stages = problem.ranks = from_to(1, std::min(problem.size(), 5U));
   problem.microbatches = from_to(1, 7);
@@ -48,7 +48,7 @@ double greatest_bound(const StepBounds& bounds, const Cuts& cuts) {
 
 TEST_CASE("the closed walk of 1F1B takes as long as the engine, and no bound is longer") {
   CHECK(rc::check([] {
-    const CutProblem problem = drawn();
+    const CutProblem problem = drawn_pipeline();
     const CutChain chain = chain_of(problem);
     const StageTimes times(problem, chain);
     EngineTimes engine(problem, times, problem.stages);
@@ -64,7 +64,7 @@ TEST_CASE("the closed walk of 1F1B takes as long as the engine, and no bound is 
 
 TEST_CASE("simulated is the fastest of all cuts by the engine, the first of equals") {
   CHECK(rc::check([] {
-    CutProblem problem = drawn();
+    CutProblem problem = drawn_pipeline();
     const CutChain chain = chain_of(problem);
     const StageTimes times(problem, chain);
     EngineTimes engine(problem, times, problem.stages);

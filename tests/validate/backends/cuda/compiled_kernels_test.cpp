@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "tests/support/fake_gpu.hpp"
+#include "tests/support/refusal.hpp"
 #include "validate/backends/cuda/arithmetic/block_float.hpp"
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
@@ -123,11 +124,7 @@ std::string fault_of(const ptx::Kernels& kernels, Check check) {
   FakeGpu gpu;
   gpu.kernels = &kernels;
   gpu.most_work = 1 << 26;
-  try {
-    return check(gpu.calls());
-  } catch (const std::exception& error) {
-    return error.what();
-  }
+  return refused_with<std::exception>([&] { return check(gpu.calls()); });
 }
 
 /// A change of one instruction of a kernel.
@@ -160,14 +157,14 @@ const Mutant mutants[] = {
      0, "sub.s64 $1, $2, $3;\nshl", pipeline_fault},
     {"half a warp is missing in a shuffle", "runINS_9LayerNormI", "mov\\.u32\\s+(%r\\d+), -1;", 1,
      "mov.u32 $1, 65535;", layers_fault},
-    {"operands are swapped", "9attentionILj64",
-     "sub\\.f32\\s+(%f\\d+), (%f\\d+), (%f\\d+);", 0, "sub.f32 $1, $3, $2;", layers_fault},
+    {"operands are swapped", "9attentionILj64", "sub\\.f32\\s+(%f\\d+), (%f\\d+), (%f\\d+);", 0,
+     "sub.f32 $1, $3, $2;", layers_fault},
     {"a tile is read before it has come", "9attentionILj128", "cp\\.async\\.wait_group 0;", 0, "",
      attention_fault},
     {"the next tile is waited for too late", "12key_gradientILj64", "cp\\.async\\.wait_group 1;", 0,
      "cp.async.wait_group 2;", attention_fault},
-    {"tiles are overwritten while they are read", "14query_gradientILj64", "bar\\.sync\\s+0;", 1, "",
-     attention_fault},
+    {"tiles are overwritten while they are read", "14query_gradientILj64", "bar\\.sync\\s+0;", 1,
+     "", attention_fault},
     {"keys are not transposed", "12key_gradientILj64", "\\.x4\\.trans", 0, ".x4", layers_fault},
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/support/ptx/run.hpp"
+#include "tests/support/refusal.hpp"
 
 // What runs PTX on this CPU: its arithmetic, its order of memory, and what it refuses.
 
@@ -29,14 +30,10 @@ float result_of(const std::string& body, float in) {
   return out;
 }
 
-std::string error_of(const std::string& body) {
+std::string kernel_error(const std::string& body) {
   std::uint64_t memory = 0;
-  try {
-    run(kernel_of(body), {.threads = 2}, &memory, &memory);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
+  return refused_with<std::runtime_error>(
+      [&] { run(kernel_of(body), {.threads = 2}, &memory, &memory); });
 }
 
 /// Block 0 writes a number and then a flag; what block 1 reads once it sees the flag.
@@ -95,18 +92,19 @@ TEST_CASE("ptx: a sum is rounded as its instruction says, and a sleep lasts unti
 }
 
 TEST_CASE("ptx: what it does not know, and what a GPU leaves undefined, is an error") {
-  CHECK(error_of("ex3.f32 %f1, %f2;") == "PTX, line 12: unknown instruction ex3.f32");
-  CHECK(error_of("add.s32 %r1, %r9, 1;") == "PTX, line 12: unknown operand %r9");
-  CHECK(error_of("ld.global.u32 %r1, [%rd1+2];").find("misaligned address, line 12 of probe") == 0);
-  CHECK(error_of("ld.param.u64 %rd3, [out+8];").find("address out of bounds") == 0);
-  CHECK(error_of("div.u32 %r1, %r2, 0;").find("division by zero") == 0);
-  CHECK(error_of("mov.u32 %r1, %tid.x;\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra $L_end;\n"
-                 "shfl.sync.bfly.b32 %r2|%p2, %r1, 1, 31, 3;\n$L_end:")
+  CHECK(kernel_error("ex3.f32 %f1, %f2;") == "PTX, line 12: unknown instruction ex3.f32");
+  CHECK(kernel_error("add.s32 %r1, %r9, 1;") == "PTX, line 12: unknown operand %r9");
+  CHECK(kernel_error("ld.global.u32 %r1, [%rd1+2];").find("misaligned address, line 12 of probe") ==
+        0);
+  CHECK(kernel_error("ld.param.u64 %rd3, [out+8];").find("address out of bounds") == 0);
+  CHECK(kernel_error("div.u32 %r1, %r2, 0;").find("division by zero") == 0);
+  CHECK(kernel_error("mov.u32 %r1, %tid.x;\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra $L_end;\n"
+                     "shfl.sync.bfly.b32 %r2|%p2, %r1, 1, 31, 3;\n$L_end:")
             .find("a shuffle waits for a lane that has ended") == 0);
-  CHECK(error_of("mov.u32 %r1, %tid.x;\nsetp.eq.s32 %p1, %r1, 1;\n@%p1 bra $L_end;\n"
-                 "shfl.sync.bfly.b32 %r2|%p2, %r1, 1, 31, 1;\n$L_end:")
+  CHECK(kernel_error("mov.u32 %r1, %tid.x;\nsetp.eq.s32 %p1, %r1, 1;\n@%p1 bra $L_end;\n"
+                     "shfl.sync.bfly.b32 %r2|%p2, %r1, 1, 31, 1;\n$L_end:")
             .find("a shuffle reads a lane outside of its mask") == 0);
-  CHECK(error_of("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r1, %r1, %r1}, [%r2];")
+  CHECK(kernel_error("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r1, %r1, %r1}, [%r2];")
             .find("a warp is not whole") == 0);
 }
 

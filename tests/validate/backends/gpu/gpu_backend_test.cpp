@@ -14,6 +14,7 @@
 #include "sim/base/named.hpp"
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/jobs.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/system.hpp"
 #include "validate/backends/gpu/gpu_job_program.hpp"
 #include "validate/job/run_errors.hpp"
@@ -46,12 +47,7 @@ std::string why_no_score(const FakeGpu& gpu, const Job& job) {
 std::string refusal(const Job& job) {
   const FakeGpu gpu;
   const GpuCalls calls = gpu.calls();
-  try {
-    make_gpu_backend(job, GpuOrdering::host_issued, calls);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return refused_with<UsageError>([&] { make_gpu_backend(job, GpuOrdering::host_issued, calls); });
 }
 
 }  // namespace
@@ -365,7 +361,7 @@ TEST_CASE("gpu backend: a plan that would wait for ever is a deadlock, and nothi
 TEST_CASE("gpu backend: tensors and links that are too much for one GPU are refused") {
   Job job = one_f_one_b_job();
   const std::uint32_t link = job.priced.plan.work[task_of(job.priced.plan, "0SEND_F0")];
-  CHECK(refusal(job) == "");
+  CHECK(refusal(job) == "accepted");
   std::uint64_t& bytes = job.priced.costs.bytes[job.priced.plan.classes[link].buffer];
   bytes = UINT64_MAX;
   CHECK(refusal(job) == "a run would copy more than 64 GiB, the limit of one GPU");

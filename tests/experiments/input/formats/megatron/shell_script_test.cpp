@@ -3,6 +3,7 @@
 
 #include "experiments/input/formats/megatron/shell_words.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -31,13 +32,8 @@ std::string worked_out(const std::string& expression, const std::string& variabl
   return word.gaps.empty() ? word.text : word.gaps.front().why;
 }
 
-std::string refusal(const std::string& text) {
-  try {
-    read_shell_script(text);
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+std::string script_refusal(const std::string& text) {
+  return refused_at([&] { read_shell_script(text); });
 }
 
 }  // namespace
@@ -123,16 +119,17 @@ TEST_CASE("shell: expansions end within limits, however deep or many") {
   CHECK(worked_out(nested("(", ")", 16)) == "1");
   CHECK(worked_out(nested("(", ")", 17)).ends_with("nested more than 16 deep"));
   CHECK(worked_out(std::string(100'000, '-') + "1") == "1");
-  CHECK(refusal("A=" + nested("$((", "))", 10'000)) ==
+  CHECK(script_refusal("A=" + nested("$((", "))", 10'000)) ==
         "line 1: expansions are nested more than 16 deep");
-  CHECK(refusal("A=$((1+" + std::string(100'000, '(')) ==
+  CHECK(script_refusal("A=$((1+" + std::string(100'000, '(')) ==
         "line 1: the $( that opens here never closes");
   std::string doubling = "A=$X\n";
   for (int i = 0; i < 60; ++i) doubling += "A=$A$A\n";
-  CHECK(refusal(doubling).find("expands to more than 1048576 characters") != std::string::npos);
+  CHECK(script_refusal(doubling).find("expands to more than 1048576 characters") !=
+        std::string::npos);
   std::string many = "A=(" + nested("x ", "", 100'000) + ")\n";
   for (int i = 0; i < 1000; ++i) many += fmt::format("B{}=(${{A[@]}})\n", i);
-  CHECK(refusal(many).find("the script expands to more than") != std::string::npos);
+  CHECK(script_refusal(many).find("the script expands to more than") != std::string::npos);
 }
 
 }  // namespace penstock::testing

@@ -4,6 +4,7 @@
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -12,13 +13,8 @@ namespace {
 const std::string csv =
     "layer,examples,forward_us,backward_us,activation_bytes\na,2,4,8,6\na,4,6,12,12\n";
 
-std::string error_of(const std::string& path) {
-  try {
-    read_profile(path);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+std::string profile_error(const std::string& path) {
+  return refused_with<InputError>([&] { read_profile(path); });
 }
 
 /// The first block of some kind in a text in Markdown.
@@ -78,12 +74,12 @@ TEST_CASE("a profile is read from any format that holds one, and knows its file"
 TEST_CASE("a file without a profile is refused by its name") {
   const Scratch scratch;
   const std::string path = scratch.file("s.json", R"({"fpgas": [{"nodes": [1]}]})");
-  CHECK(error_of(path) ==
+  CHECK(profile_error(path) ==
         path +
             ": it is a file of the format dnn-placement, which holds no profile of "
             "layers at microbatch sizes");
   const std::string broken = scratch.file("b.csv", "layer,examples,forward_us\na,1,x\n");
-  CHECK(error_of(broken).starts_with(broken + ": row 1, column 2: "));
+  CHECK(profile_error(broken).starts_with(broken + ": row 1, column 2: "));
 }
 
 TEST_CASE("at a microbatch between two points, a layer takes what lies between their times") {

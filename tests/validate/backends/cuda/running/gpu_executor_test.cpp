@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "tests/support/fake_gpu.hpp"
+#include "tests/support/refusal.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
@@ -14,7 +15,7 @@
 namespace penstock::testing {
 namespace {
 
-constexpr GpuOrdering orderings[] = {GpuOrdering::host_issued, GpuOrdering::host_graphs,
+constexpr GpuOrdering pipelined[] = {GpuOrdering::host_issued, GpuOrdering::host_graphs,
                                      GpuOrdering::graph};
 
 GpuRun run_of(const FakeGpu& gpu, const GpuProgram& program, GpuOrdering ordering) {
@@ -45,20 +46,15 @@ GpuProgram two_ranks() {
 
 /// What a call throws, or "".
 template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
+std::string executor_error(const Call& call) {
+  return refused_with<std::exception>([&] { call(); });
 }
 
 }  // namespace
 
 // The link is held from 10 to 40 and from 40 to 70; tensors arrive at 45 and 75.
 TEST_CASE("gpu executor: a task begins when its lane is free and all it waits for has arrived") {
-  for (const GpuOrdering ordering : orderings) {
+  for (const GpuOrdering ordering : pipelined) {
     const FakeGpu gpu;
     const GpuRun run = run_of(gpu, two_ranks(), ordering);
     // Stamps, and the progress of graphs, are cleared before, in 1 us each.
@@ -112,7 +108,7 @@ TEST_CASE(
       pipeline.transfer_ns = 50'000;
       const GpuProgram program = one_f_one_b(pipeline);
       CHECK(program.tasks.size() == std::size_t{2} * microbatches * (2 * ranks - 1));
-      for (const GpuOrdering ordering : orderings) {
+      for (const GpuOrdering ordering : pipelined) {
         const FakeGpu gpu;
         CHECK(makespan_ns(run_of(gpu, program, ordering)) == longest_path_ns(program));
       }
@@ -127,7 +123,7 @@ TEST_CASE("gpu pipeline: orders that get stuck are an error, and no program with
   const std::vector<GpuAction> forward_first = {{false, 0}, {true, 0}};
   const std::vector<GpuAction> backward_first = {{true, 0}, {false, 0}};
   CHECK(ordered(pipeline, {forward_first, forward_first}).tasks.size() == 6);
-  CHECK(error_of([&] {
+  CHECK(executor_error([&] {
           ordered(pipeline, {backward_first, forward_first});
         }) == "rank 0 waits for an input that never arrives");
 }
@@ -163,20 +159,20 @@ TEST_CASE("gpu executor: a failed launch names pass, stage, rank and slot") {
   program.bodies = {{GpuWork::spin, 0, GpuPass::forward, 3}};
   program.tasks.front().slot = 2;
   gpu.failing_launch = 0;
-  const std::string error = error_of([&] { run_of(gpu, program, GpuOrdering::host_issued); });
+  const std::string error = executor_error([&] { run_of(gpu, program, GpuOrdering::host_issued); });
   const std::string rank = std::to_string(program.tasks.front().lane);
   CHECK(error.find("; task 0, forward of stage 3 on rank " + rank + " in slot 2, spin") !=
         std::string::npos);
 }
 
 TEST_CASE("gpu executor: what it was handed out it gives back, also when a launch fails") {
-  for (const GpuOrdering ordering : orderings) {
+  for (const GpuOrdering ordering : pipelined) {
     FakeGpu gpu;
     run_of(gpu, two_ranks(), ordering);
     CHECK(gpu.handed_out.empty());
     const bool graphs = ordering == GpuOrdering::host_graphs;  // these are captured before
     gpu.failing_launch = static_cast<int>(gpu.launches) + (graphs ? 2 : 3);
-    const std::string error = error_of([&] { run_of(gpu, two_ranks(), ordering); });
+    const std::string error = executor_error([&] { run_of(gpu, two_ranks(), ordering); });
     CHECK(error.find(graphs ? "launching task 2: cudaErrorLaunchFailure (719), at "
                               "validate/backends/cuda/running/gpu_executor.cpp:"
                             : "launching task 3: cudaErrorLaunchFailure (719), at "
@@ -189,7 +185,8 @@ TEST_CASE("gpu executor: what it was handed out it gives back, also when a launc
 TEST_CASE("gpu executor: memory that is missing is an error that says how much") {
   FakeGpu gpu;
   gpu.memory_bytes = 2048;
-  const std::string error = error_of([&] { run_of(gpu, two_ranks(), GpuOrdering::host_issued); });
+  const std::string error =
+      executor_error([&] { run_of(gpu, two_ranks(), GpuOrdering::host_issued); });
   CHECK(error.find("allocating, in KiB, 2: cudaErrorMemoryAllocation (2), at ") == 0);
   CHECK(gpu.handed_out.empty());
 }
@@ -211,10 +208,10 @@ TEST_CASE("gpu executor: buffers take their share of the memory that is free") {
 
 // All that a failed kernel leaves is an error of each later call.
 TEST_CASE("gpu executor: a kernel that fails while it runs is an error of the run") {
-  for (const GpuOrdering ordering : orderings) {
+  for (const GpuOrdering ordering : pipelined) {
     FakeGpu gpu;
     gpu.failing_kernel = 2;
-    CHECK(error_of([&] {
+    CHECK(executor_error([&] {
             run_of(gpu, two_ranks(), ordering);
           }).find("cudaErrorLaunchFailure (719)") != std::string::npos);
     CHECK(gpu.handed_out.empty());
@@ -225,7 +222,7 @@ TEST_CASE("gpu executor: a program in which a task precedes what it waits for is
   const FakeGpu gpu;
   GpuProgram program = two_ranks();
   program.tasks[2].inputs = {4};
-  CHECK(error_of([&] { run_of(gpu, program, GpuOrdering::host_issued); }) ==
+  CHECK(executor_error([&] { run_of(gpu, program, GpuOrdering::host_issued); }) ==
         "a task precedes one of its inputs");
 }
 
@@ -252,7 +249,7 @@ TEST_CASE(
 }
 
 TEST_CASE("gpu executor: without stamps a run takes its time, and nobody stamps") {
-  for (const GpuOrdering ordering : orderings) {
+  for (const GpuOrdering ordering : pipelined) {
     const FakeGpu gpu;
     const GpuCalls calls = gpu.calls();
     const GpuProgram program = one_f_one_b({.ranks = 3, .microbatches = 5});
@@ -269,7 +266,7 @@ TEST_CASE("gpu executor: without stamps a run takes its time, and nobody stamps"
 // Every stamp adds 60 us to an action of 2 or 4 ms: 2 % of the three of 6 ms in the path of F and
 // B.
 TEST_CASE("gpu trials: what stamps and the host cost is measured") {
-  for (const GpuOrdering ordering : orderings) {
+  for (const GpuOrdering ordering : pipelined) {
     FakeGpu gpu;
     gpu.stamp_ns = 60'000;
     const GpuCalls calls = gpu.calls();
@@ -282,7 +279,7 @@ TEST_CASE("gpu trials: what stamps and the host cost is measured") {
 }
 
 TEST_CASE("gpu trials: a copy that moves nothing is found by the contents of its tensor") {
-  for (const GpuOrdering ordering : orderings) {
+  for (const GpuOrdering ordering : pipelined) {
     for (const GpuLinkKind kind : {GpuLinkKind::paced, GpuLinkKind::host}) {
       FakeGpu gpu;
       const GpuCalls calls = gpu.calls();
@@ -300,7 +297,7 @@ TEST_CASE("gpu trials: a copy that moves nothing is found by the contents of its
 
 // Through the host, a transfer is two copies of 100 ns, whatever its link would take.
 TEST_CASE("gpu executor: transfers through host memory take the time of the copy engines") {
-  for (const GpuOrdering ordering : orderings) {
+  for (const GpuOrdering ordering : pipelined) {
     FakeGpu gpu;
     gpu.engine_ns = 100;
     const GpuCalls calls = gpu.calls();
@@ -358,7 +355,7 @@ GpuProgram layered_program(std::uint32_t ranks) {
 // F and B of a stage ask for 1.5 us together; a layer takes far less on the fake GPU.
 TEST_CASE("gpu amounts: a stage has the layers whose passes take the time of its own") {
   for (const GpuLayerKind& kind : layer_kinds()) {
-    for (const GpuOrdering ordering : orderings) {
+    for (const GpuOrdering ordering : pipelined) {
       FakeGpu gpu;
       gpu.most_work = 0;
       const GpuCalls calls = gpu.calls();

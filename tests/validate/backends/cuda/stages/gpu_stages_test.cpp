@@ -11,7 +11,7 @@ namespace penstock::testing {
 namespace {
 
 /// A rank with stages of two layers and of one, each with F, I and W in two slots.
-GpuProgram two_stages() {
+GpuProgram two_program_stages() {
   GpuProgram program{1, 0, {}, {}, {.examples = 1, .tokens = 8, .heads = 1, .inner = 64}};
   for (const std::uint32_t stage : {0U, 1U}) {
     for (const GpuPass pass :
@@ -29,7 +29,7 @@ GpuProgram two_stages() {
 struct Stages {
   FakeGpu gpu;
   GpuCalls calls = gpu.calls();
-  GpuProgram program = two_stages();
+  GpuProgram program = two_program_stages();
   GpuDevice device{calls, 1, 0};
   GpuStages stages;
 
@@ -114,7 +114,7 @@ TEST_CASE("gpu stages: without products there are no layers, and the reason") {
   GpuCalls calls = gpu.calls();
   calls.why_no_products = [] { return "no library"; };
   const GpuDevice device(calls, 1, 0);
-  CHECK_THROWS_WITH_AS(make_stages(device, two_stages()),
+  CHECK_THROWS_WITH_AS(make_stages(device, two_program_stages()),
                        "no matrix products: no library; making the stages of rank 0", GpuError);
 }
 
