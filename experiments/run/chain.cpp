@@ -34,7 +34,8 @@ Layout Chain::layout(const Scenario& scenario, bool allows_stale) {
   return settle(scenario, {.catalogue = catalogue_,
                            .allows_stale = allows_stale,
                            .machines = &machines_,
-                           .layers = &layers_});
+                           .layers = &layers_,
+                           .clusters = clusters_});
 }
 
 /// A plan is kept when its inputs come a second time: most sweeps never have them again, and to

@@ -14,6 +14,7 @@
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/simulation.hpp"
+#include "hardware_models/links/wiring.hpp"
 #include "sim/costs/hardware_model.hpp"
 
 namespace penstock {
@@ -58,6 +59,7 @@ class Chain {
   KnownSections sections_;
   MachinesByName machines_{8};
   LayerGraphs layers_{8};
+  std::shared_ptr<Clusters> clusters_ = std::make_shared<Clusters>();
   Memo<PlanInputs, const Plan> plans_;
   std::unordered_set<std::size_t> seen_;  // hashes of inputs of plans
 };

@@ -192,6 +192,8 @@ void check_machine(const HardwareSpec& spec) {
                                machine->name, machine->devices, entry->name, spec.devices()));
 }
 
+constexpr std::size_t most_kept_devices = 1 << 16;  // some 100 MiB
+
 SeatedCluster cluster_of(const HardwareSpec& spec) {
   if (seats_of(spec) > Limits::network_links) {
     throw InputError("/hardware/topology",
@@ -323,17 +325,30 @@ Clusters::Key Clusters::key(const HardwareSpec& spec) {
           spec.machine ? spec.machine->devices : 0, seats};
 }
 
+std::shared_ptr<const SeatedCluster> Clusters::find(const Key& key) {
+  const std::lock_guard guard(mutex_);
+  const auto found = std::ranges::find(known_, key, &Known::key);
+  if (found == known_.end()) return nullptr;
+  std::rotate(found, found + 1, known_.end());
+  return known_.back().cluster;
+}
+
+void Clusters::keep(const Key& key, std::shared_ptr<const SeatedCluster> cluster) {
+  const std::lock_guard guard(mutex_);
+  devices_ += cluster->devices.size();
+  known_.push_back({key, std::move(cluster)});
+  while (devices_ > most_kept_devices && known_.size() > 1) {
+    devices_ -= known_.front().cluster->devices.size();
+    known_.erase(known_.begin());
+  }
+}
+
 Wiring Clusters::wiring(const HardwareSpec& spec) {
   const Key at = key(spec);
-  std::shared_ptr<const SeatedCluster> cluster;
-  {
-    const std::lock_guard guard(mutex_);
-    if (const auto found = known_.find(at); found != known_.end()) cluster = found->second;
-  }
+  std::shared_ptr<const SeatedCluster> cluster = find(at);
   if (cluster == nullptr) {
     cluster = std::make_shared<const SeatedCluster>(cluster_of(spec));
-    const std::lock_guard guard(mutex_);
-    cluster = known_.emplace(at, std::move(cluster)).first->second;
+    keep(at, cluster);
   }
   return wiring_over(std::move(cluster), spec);
 }

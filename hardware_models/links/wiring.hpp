@@ -61,8 +61,8 @@ struct SeatedCluster {
   std::vector<Node> host_of;  // by device
 };
 
-/// Clusters of topologies, each made once: that takes milliseconds for thousands of devices.
-/// Thread-safe.
+/// Clusters of topologies, those last asked for: to make one takes milliseconds for thousands of
+/// devices. Thread-safe.
 class Clusters {
  public:
   /// `wiring_by_kind` over a cluster that is known if possible.
@@ -71,10 +71,18 @@ class Clusters {
  private:
   using Key = std::tuple<std::string, std::map<std::string, double>, std::uint64_t, std::uint64_t,
                          std::array<std::uint64_t, 4>>;
+  struct Known {
+    Key key;
+    std::shared_ptr<const SeatedCluster> cluster;
+  };
   static Key key(const HardwareSpec& spec);
+  /// Null if there is none.
+  std::shared_ptr<const SeatedCluster> find(const Key& key);
+  void keep(const Key& key, std::shared_ptr<const SeatedCluster> cluster);
 
   std::mutex mutex_;
-  std::map<Key, std::shared_ptr<const SeatedCluster>> known_;
+  std::vector<Known> known_;  // the last one is the one last asked for
+  std::size_t devices_ = 0;   // of all
 };
 
 /// A number in the spelling of `std::to_string`.

@@ -206,8 +206,8 @@ std::string ask(const RowCase& row, const json& scenario, Names& names) {
                  names);
     return "";
   }
-  const RunResult result =
-      run(settle(scenario_from(scenario, row.paper.source_file), {.catalogue = row.catalogue}));
+  const RunResult result = run(settle(scenario_from(scenario, row.paper.source_file),
+                                      {.catalogue = row.catalogue, .clusters = row.clusters}));
   if (!result.report) {
     throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
   }
@@ -247,8 +247,9 @@ struct PreparedRow::Parts {
 };
 
 PreparedRow::PreparedRow(const Paper& paper, const PaperTable& table, const PaperRow& row,
-                         const Catalogue* catalogue) {
-  Parts parts{{paper, table, row, start_constants(paper), catalogue}, {}, {}, {}, {}};
+                         const Catalogue* catalogue, std::shared_ptr<Clusters> clusters) {
+  Parts parts{
+      {paper, table, row, start_constants(paper), catalogue, std::move(clusters)}, {}, {}, {}, {}};
   about(parts.row, [&] {
     const Dependence depends(parts.row);
     Names names = parts.row.constants;

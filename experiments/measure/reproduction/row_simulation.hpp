@@ -6,6 +6,7 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/measure/reproduction/formula.hpp"
 #include "experiments/measure/reproduction/paper.hpp"
+#include "hardware_models/links/wiring.hpp"
 
 namespace penstock {
 
@@ -16,6 +17,7 @@ struct RowCase {
   const PaperRow& row;
   Names constants;
   const Catalogue* catalogue = nullptr;  // read again if missing
+  std::shared_ptr<Clusters> clusters = nullptr;
 };
 
 /// Both values of a row.
@@ -40,7 +42,7 @@ std::string scenario_of(const RowCase& row);
 class PreparedRow {
  public:
   PreparedRow(const Paper& paper, const PaperTable& table, const PaperRow& row,
-              const Catalogue* catalogue);
+              const Catalogue* catalogue, std::shared_ptr<Clusters> clusters);
 
   /// Throws InputError as the constructor does, also for a run that does not finish.
   RowValues simulate(const Names& constants) const;

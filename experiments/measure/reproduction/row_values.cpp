@@ -100,7 +100,7 @@ std::vector<std::vector<RowValues>> row_values(const TableCase& table, const Row
   std::vector<std::vector<RowValues>> all(choices.size(), std::vector<RowValues>(count));
   std::vector<PreparedRow> prepared;
   for (const PaperRow& row : needed.rows) {
-    prepared.emplace_back(table.paper, table.table, row, &table.catalogue);
+    prepared.emplace_back(table.paper, table.table, row, &table.catalogue, table.clusters);
   }
   const auto simulate = [&](std::size_t number) {
     const std::size_t choice = number / count, row = number % count;

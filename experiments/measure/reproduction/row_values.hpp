@@ -9,6 +9,7 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/measure/reproduction/row_simulation.hpp"
+#include "hardware_models/links/wiring.hpp"
 
 namespace penstock {
 
@@ -39,6 +40,7 @@ struct TableCase {
   const PaperTable& table;
   const Catalogue& catalogue;
   RowProgress* progress = nullptr;
+  std::shared_ptr<Clusters> clusters = std::make_shared<Clusters>();
 };
 
 /// Whether a formula over columns and names is true for a row of the table, whatever the constants.

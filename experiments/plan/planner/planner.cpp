@@ -196,9 +196,9 @@ class EqualLayers final : public HardwareModel {
 Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
                  std::shared_ptr<Clusters> clusters, bool draws) {
   try {
-    Layout layout = with_codecs(settle(scenario, {.catalogue = &catalogue}));
+    Layout layout =
+        with_codecs(settle(scenario, {.catalogue = &catalogue, .clusters = std::move(clusters)}));
     if (!draws) layout.documents.reset();
-    layout.hardware.spec.clusters = std::move(clusters);
     auto hardware = hardware_of(layout);
     // Each microbatch of documents has layers of its own, which do not last.
     if (layout.hardware.cost_model == "roofline" && !layout.documents) {

@@ -96,8 +96,8 @@ std::string_view text(StepPart part) {
 
 StepSplit split_step(const Scenario& scenario, const Catalogue& catalogue,
                      std::shared_ptr<Clusters> clusters) {
-  Layout layout = with_codecs(settle(scenario, {.catalogue = &catalogue}));
-  layout.hardware.spec.clusters = std::move(clusters);
+  Layout layout =
+      with_codecs(settle(scenario, {.catalogue = &catalogue, .clusters = std::move(clusters)}));
   const auto hardware = hardware_of(layout);
   StepSplit split{};
   const auto part = [&](StepPart one) -> double& { return split[static_cast<std::size_t>(one)]; };

@@ -104,6 +104,7 @@ struct SettleOptions {
   // What other layouts made, or nullptr. The machines are of `catalogue`.
   MachinesByName* machines = nullptr;
   LayerGraphs* layers = nullptr;
+  std::shared_ptr<Clusters> clusters = nullptr;
   double bytes_per_cell = CellBytes::run;  // that whoever settles it will need
   const LayoutModule* module = nullptr;    // that comes in front of the layers, or nullptr
 };

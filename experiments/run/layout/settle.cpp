@@ -12,6 +12,7 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/assumptions.hpp"
 #include "experiments/run/layout/cut.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/modules.hpp"
@@ -20,6 +21,7 @@
 #include "experiments/run/layout/stack_memory.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/layout/written.hpp"
+#include "hardware_models/links/wiring.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/patterns/offload.hpp"
@@ -312,6 +314,8 @@ Layout without_order(const Scenario& scenario, const SettleOptions& options) {
   });
   // Errors name its own files.
   layout.hardware = settle_hardware(scenario, options.catalogue, options.machines);
+  layout.hardware.spec.clusters =
+      options.clusters != nullptr ? options.clusters : std::make_shared<Clusters>();
   const auto& machine = layout.hardware.spec.machine;
   about(scenario, [&] { layout.memory = settle_memory(scenario.memory, machine); });
   layout.allows_stale = options.allows_stale;

@@ -117,8 +117,6 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
   whole.zero = 0;
   base.settled = settle(with_choice(base.reduced, task, whole), {.catalogue = &base.catalogue});
   take_sharded_memory(base.scenario.memory, base.settled.memory);
-  const auto clusters = std::make_shared<Clusters>();
-  base.settled.hardware.spec.clusters = clusters;
   base.bare = base.settled;
   base.bare.model = {};
   base.bare.spec = {};
@@ -127,8 +125,9 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
   LayoutChoice sharded = simple;
   sharded.zero = 3;
   base.sharded =
-      settle(with_choice(base.reduced, task, sharded), {.catalogue = &base.catalogue}).hardware;
-  base.sharded.spec.clusters = clusters;
+      settle(with_choice(base.reduced, task, sharded),
+             {.catalogue = &base.catalogue, .clusters = base.settled.hardware.spec.clusters})
+          .hardware;
   return base;
 }
 
