@@ -161,8 +161,12 @@ void add_finding_of_batch(RunResult& result) {
 void add_memory_findings(RunResult& result) {
   const auto& capacity = result.layout.memory.capacity_bytes;
   if (!capacity) return;
-  const auto first = first_above(*result.plan, result.costs, result.timeline,
-                                 *result.layout.memory.largest_peak_bytes());
+  const std::uint64_t largest = *result.layout.memory.largest_peak_bytes();
+  const bool fits = std::ranges::none_of(result.report->ranks, [&](const RankReport& rank) {
+    return rank.memory.bytes > largest;
+  });
+  if (fits) return add_finding_of_batch(result);
+  const auto first = first_above(*result.plan, result.costs, result.timeline, largest);
   for (Rank rank : Numbers<Rank>(result.plan->ranks)) {
     if (!first[index(rank)]) continue;
     result.findings.push_back(out_of_memory(result, rank, *first[index(rank)], *capacity));
