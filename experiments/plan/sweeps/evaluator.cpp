@@ -76,8 +76,10 @@ SweepOutcome outcome_of(const RunResult& result, const std::vector<std::string>&
   SweepResult figures{.makespan = result.report->makespan, .bubble = result.report->bubble};
   figures.throughput = result.throughput;
   figures.steady_interval_us = result.steady_interval_us;
-  for (const RankReport& rank : result.report->ranks) {
-    figures.peak_memory_bytes.push_back(rank.memory.bytes);
+  const auto& ranks = result.report->ranks;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const std::uint64_t in_others = result.batch ? result.batch->peaks[rank].bytes : 0;
+    figures.peak_memory_bytes.push_back(std::max(ranks[rank].memory.bytes, in_others));
   }
   outcome.result = std::move(figures);
   outcome.more = wanted_values(result, pointers);
@@ -207,8 +209,10 @@ SweepOutcome Evaluator::run_document(json document, std::string structure) {
   const auto use = alone_ ? nullptr : room_.take(layout.schedule.actions() * bytes_per_action);
   if (!alone_ && use == nullptr) return without_memory();
   const std::vector<std::string>& results = space_.request().results;
-  if (!results.empty() || !layout.codec.phases.empty()) {
-    return outcome_of(penstock::run(chain_, std::move(layout)), results);
+  // One simulation is not all of it: phases, or data replicas whose microbatches differ.
+  if (!results.empty() || !layout.codec.phases.empty() || layout.documents) {
+    const RunOptions options{.splits_losses = !results.empty()};
+    return outcome_of(penstock::run(chain_, std::move(layout), options), results);
   }
   auto outcome = chain_.simulate(layout);
   if (auto* finding = std::get_if<Finding>(&outcome)) return {{}, {}, {std::move(*finding)}};

@@ -80,26 +80,33 @@ std::uint64_t count_of(const SweepRequest& request) {
   return count;
 }
 
-/// Contents of a file that a scenario names: another model is another sweep.
-void add_file(const std::string& source, const std::string& path, std::vector<std::string>& texts) {
+/// Contents of a file that a scenario names: another model is another sweep. Of a machine, those of
+/// the files beside it that it takes as well.
+void add_file(std::string_view pointer, const std::string& source, const std::string& path,
+              std::vector<std::string>& texts) {
   const std::size_t slash = source.rfind('/');
   try {
     const std::string place =
         resolve(slash == std::string::npos ? "." : source.substr(0, slash), path);
     check_confined(place);
     texts.push_back(read_file(place));
+    if (pointer != "/hardware/file") return;
+    Catalogue machine;
+    add_catalogue_file(place, machine);
+    for (const auto& [name, item] : machine) texts.push_back(item.text);
   } catch (const InputError&) {
     texts.emplace_back();  // a configuration without its file is a row with its reason
   }
 }
 
-/// The file that a value names at a place in it, if it does.
-void add_file_at(std::string_view place, const nlohmann::json& value, const std::string& source,
-                 std::vector<std::string>& texts) {
-  if (!place.empty() && place.front() != '/') return;
-  const nlohmann::json::json_pointer pointer{std::string(place)};
-  if (!value.contains(pointer) || !value.at(pointer).is_string()) return;
-  add_file(source, value.at(pointer).get<std::string>(), texts);
+/// The file of a pointer that the value at `above`, where the pointer begins, names, if it does.
+void add_file_of(std::string_view pointer, std::string_view above, const nlohmann::json& value,
+                 const std::string& source, std::vector<std::string>& texts) {
+  const std::string_view rest = pointer.substr(above.size());
+  if (!rest.empty() && rest.front() != '/') return;
+  const nlohmann::json::json_pointer place{std::string(rest)};
+  if (!value.contains(place) || !value.at(place).is_string()) return;
+  add_file(pointer, source, value.at(place).get<std::string>(), texts);
 }
 
 bool mentions(const std::string& text, const std::string& name) {
@@ -138,9 +145,8 @@ void add_axis(const Axis& axis, const std::string& source, std::vector<std::stri
     // A value may be a section that names files.
     for (const std::string_view of_file : file_pointers) {
       if (!of_file.starts_with(axis.pointers[i])) continue;
-      const std::string_view place = of_file.substr(axis.pointers[i].size());
       for (const std::string& value : values.list) {
-        add_file_at(place, parse_json(value), source, texts);
+        add_file_of(of_file, axis.pointers[i], parse_json(value), source, texts);
       }
     }
   }
@@ -204,7 +210,7 @@ constexpr double two_to_32 = 4294967296.0;
 std::string hash_of_base(const SweepRequest& request) {
   std::vector<std::string> texts{request.base->dump()};
   for (const std::string_view of_file : file_pointers) {
-    add_file_at(of_file, *request.base, request.source, texts);
+    add_file_of(of_file, "", *request.base, request.source, texts);
   }
   add_own_catalogue(texts);
   return hash_of_texts(texts);

@@ -20,14 +20,14 @@ namespace {
 
 using nlohmann::json;
 
-json stage() {
+json one_stage() {
   return {{"forward_us", 100},           {"backward_input_us", 120}, {"backward_weight_us", 80},
           {"activation_bytes", 1 << 20}, {"stash_bytes", 1 << 24},   {"parameter_bytes", 1 << 22}};
 }
 
 /// Four stages on ideal links.
 json four_stages() {
-  return {{"model", {{"stages", {stage(), stage(), stage(), stage()}}}},
+  return {{"model", {{"stages", {one_stage(), one_stage(), one_stage(), one_stage()}}}},
           {"hardware",
            {{"name", "ideal"}, {"devices", 4}, {"latency_us", 2}, {"bandwidth_bytes_per_s", 25e9}}},
           {"schedule", {{"name", "1f1b"}, {"microbatches", 8}}}};
@@ -198,6 +198,31 @@ TEST_CASE("sweep: a mistyped pointer is an error, a wrong value is not") {
   CHECK_THROWS_AS(check_pointers(space_of(four_stages(), {"/model/stages/*/forwad_us=1"})),
                   InputError);
   CHECK_NOTHROW(check_pointers(space_of(four_stages(), {"/schedule/microbatches=-1,4"})));
+}
+
+// Lengths of documents differ between replicas: here the one that the report shows is not the one
+// that needs most.
+TEST_CASE("sweep: rows have the memory of the data replica that needs most, and its findings") {
+  json base = four_stages();
+  base["parallel"] = {{"data", 4}};
+  base["hardware"].erase("devices");
+  base["batch"] = json::parse(R"({"tokens": 1024, "pack": "none",
+    "lengths": {"distribution": "lognormal", "mean": 300, "sigma": 1.2, "max": 1024}})");
+  const SweepSpace seeds = space_of(base, {"/batch/seed=1..8"});
+  bool any_other = false;
+  for (std::uint64_t number = 0; number < seeds.size(); ++number) {
+    const json row = json::parse(alone(seeds, number));
+    const RunResult whole =
+        run(parse_scenario(configured(seeds, seeds.values(number)).dump(), "s.json"));
+    const std::uint64_t worst = highest_peak(*whole.report, whole.batch).bytes;
+    CHECK(row["result"]["peak_memory_bytes"] == worst);
+    any_other =
+        any_other || worst > whole.report->ranks[index(worst_of(*whole.report))].memory.bytes;
+  }
+  CHECK(any_other);
+  base["memory"] = {{"capacity_bytes", 1e6}};
+  const json row = json::parse(alone(space_of(base, {"/batch/seed=1"}), 0));
+  CHECK(row["findings"][0]["kind"] == "out_of_memory");
 }
 
 }  // namespace penstock::testing

@@ -8,11 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/sweeps/space/condition.hpp"
 #include "experiments/plan/sweeps/space/read_sweep.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -82,12 +84,7 @@ TEST_CASE("sweep space: where no configuration is left, the condition that leave
     for (const std::string& text : conditions) {
       request.conditions.push_back(condition_of(text, request.axes));
     }
-    try {
-      SweepSpace{request};
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "none";
+    return refused_with<InputError>([&] { SweepSpace{request}; });
   };
   CHECK(error_of({"/p > 1", "/m > 4"}) == "none of 8 configurations fulfils /m > 4");
   CHECK(error_of({"/p > 2", "/m > 1", "/p < 4"}) ==
@@ -216,6 +213,27 @@ TEST_CASE("sweep space: every file that the schema of a scenario knows counts fo
   CHECK(files == std::set<std::string>(file_pointers.begin(), file_pointers.end()));
 }
 
+/// A link by the name of that of the GPUs in a DGX A100.
+constexpr const char* slow_nvlink =
+    R"({"penstock": 1, "is": "link", "name": "nvlink-3", "summary": "slow",
+        "bandwidth_bytes_per_s": {"value": 1e9, "assumption": "made up"},
+        "links": {"value": 1, "assumption": "made up"},
+        "latency_us": {"value": 1, "assumption": "made up"}})";
+
+TEST_CASE("sweep space: its hash changes with a file beside the machine of a scenario") {
+  const Scratch folder;
+  SweepRequest request = request_with({"/m=1,2"});
+  request.source = folder.file("s.json", "{}");
+  folder.file("machine.json", read_catalogue().at("dgx-a100").text);
+  request.base =
+      std::make_shared<nlohmann::json>(nlohmann::json{{"hardware", {{"file", "machine.json"}}}});
+  const std::string before = SweepSpace(request).hash();
+  folder.file("other.json", slow_nvlink);  // not by its name: it is not taken
+  CHECK(SweepSpace(request).hash() == before);
+  folder.file("nvlink-3.json", slow_nvlink);
+  CHECK(SweepSpace(request).hash() != before);
+}
+
 TEST_CASE("sweep space: its hash changes with files of the user's catalogue that it may take") {
   const Scratch folder;
   ::setenv("PENSTOCK_HARDWARE", folder.path("").c_str(), /*overwrite=*/1);
@@ -230,12 +248,7 @@ TEST_CASE("sweep space: its hash changes with files of the user's catalogue that
                        hash("ideal", "/hardware/name=dgx-a100,dgx-1")};
   };
   const std::vector<std::string> before = hashes();
-  // The link of the GPUs in a DGX A100.
-  folder.file("mine.json",
-              R"({"penstock": 1, "is": "link", "name": "nvlink-3", "summary": "slow",
-                  "bandwidth_bytes_per_s": {"value": 1e9, "assumption": "made up"},
-                  "links": {"value": 1, "assumption": "made up"},
-                  "latency_us": {"value": 1, "assumption": "made up"}})");
+  folder.file("mine.json", slow_nvlink);
   const std::vector<std::string> after = hashes();
   ::unsetenv("PENSTOCK_HARDWARE");
   CHECK(before[0] == after[0]);
