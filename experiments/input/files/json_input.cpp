@@ -157,6 +157,18 @@ void check_indices(const json& document, const json::json_pointer& pointer) {
   }
 }
 
+/// Sets what `rest` leads to in each item of a list.
+void set_in_items(json& document, const std::string& list, const std::string& rest,
+                  const std::string& value) {
+  const json::json_pointer place(list);
+  const std::size_t items =
+      document.contains(place) && document.at(place).is_array() ? document.at(place).size() : 0;
+  if (items == 0) throw InputError(fmt::format("{} is no list with items in the scenario", list));
+  for (std::size_t i = 0; i < items; ++i) {
+    set_value(document, fmt::format("{}/{}{}", list, i, rest), value);
+  }
+}
+
 constexpr std::string_view blanks = " \t\r\n";
 
 /// The position after the string that opens at `at`; npos if it does not end.
@@ -194,6 +206,9 @@ void check_depth(std::string_view pointer) {
 
 void set_value(json& document, const std::string& pointer, const std::string& value) {
   try {
+    if (const std::size_t star = pointer.find("/*/"); star != std::string::npos) {
+      return set_in_items(document, pointer.substr(0, star), pointer.substr(star + 2), value);
+    }
     const json::json_pointer place(pointer);
     check_indices(document, place);
     document[place] = parse_json(value);

@@ -31,7 +31,8 @@ nlohmann::ordered_json parse_ordered_json(std::string_view text);
 /// Throws InputError for a pointer of more than JsonLimits::levels steps.
 void check_depth(std::string_view pointer);
 
-/// Puts a JSON text at a pointer. Throws InputError without a place if the pointer does not fit.
+/// Puts a JSON text at a pointer; a step `*` is every item of a list. Throws InputError without a
+/// place if the pointer does not fit.
 void set_value(nlohmann::json& document, const std::string& pointer, const std::string& value);
 
 /// What a schema takes, in words: "a number from 0 to 1e+12, or one with a unit, such as "2ms"".

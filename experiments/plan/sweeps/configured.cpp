@@ -21,24 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Sets every item of a list at a step `*`.
-void set_values(json& document, const std::string& pointer, const std::string& value) {
-  const std::size_t star = pointer.find("/*/");
-  if (star == std::string::npos) {
-    return below(pointer, [&] { set_value(document, pointer, value); });
-  }
-  const std::string list = pointer.substr(0, star);
-  const json::json_pointer place(list);
-  const std::size_t items =
-      document.contains(place) && document.at(place).is_array() ? document.at(place).size() : 0;
-  if (items == 0) {
-    throw InputError(pointer, fmt::format("{} is no list with items in the scenario", list));
-  }
-  for (std::size_t i = 0; i < items; ++i) {
-    set_values(document, fmt::format("{}/{}{}", list, i, pointer.substr(star + 2)), value);
-  }
-}
-
 /// Whether a place is on the way to what a pointer names.
 bool leads_to(std::string_view where, std::string_view pointer) {
   const std::size_t star = pointer.find("/*/");
@@ -61,7 +43,7 @@ void check_texts(const Axis& axis, const json& base, const Schema& schema) {
     for (std::size_t i = 0; i < std::min(most_checked, list.size()); ++i) {
       if (json::parse(list[i]).is_number()) continue;
       json document = base;
-      set_values(document, axis.pointers[p], list[i]);
+      below(axis.pointers[p], [&] { set_value(document, axis.pointers[p], list[i]); });
       try {
         convert_quantities(document);
         schema.check(document);
@@ -119,7 +101,9 @@ json configured(const SweepSpace& space, const std::vector<std::string>& values)
 json configured(const json& base, const std::vector<std::string>& pointers,
                 const std::vector<std::string>& values) {
   json document = base;
-  for (std::size_t i = 0; i < values.size(); ++i) set_values(document, pointers[i], values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    below(pointers[i], [&] { set_value(document, pointers[i], values[i]); });
+  }
   return document;
 }
 

@@ -8,6 +8,7 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 /// "/a=1,2 & /b=3": the settings of a text, with their values as JSON.
-std::string read(const std::string& text) {
+std::string settings_text(const std::string& text) {
   std::string all;
   for (const Setting& setting : settings_of("--vary", text)) {
     if (!all.empty()) all += setting.joined ? " & " : " ";
@@ -28,26 +29,20 @@ std::string read(const std::string& text) {
 }
 
 template <class Read>
-std::string error_of(Read read) {
-  try {
-    read();
-  } catch (const UsageError& error) {
-    return error.what();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+std::string setting_error(Read read) {
+  return refused_with<std::runtime_error>([&] { read(); });
 }
 
 }  // namespace
 
 TEST_CASE("settings: a text has several of them, and each its values") {
-  CHECK(read("/a=1,2,/b=3") == "/a=1,2 /b=3");
-  CHECK(read("/a=1,2&/b=3,4,/c=5") == "/a=1,2 & /b=3,4 /c=5");
-  CHECK(read("/model/file=/data/a.json,/data/b.json") ==
+  CHECK(settings_text("/a=1,2,/b=3") == "/a=1,2 /b=3");
+  CHECK(settings_text("/a=1,2&/b=3,4,/c=5") == "/a=1,2 & /b=3,4 /c=5");
+  CHECK(settings_text("/model/file=/data/a.json,/data/b.json") ==
         R"(/model/file="/data/a.json","/data/b.json")");
-  CHECK(read(R"(/a={"x": [1, 2], "y": "&,/b=1"},2)") == R"(/a={"x":[1,2],"y":"&,/b=1"},2)");
-  CHECK(read(R"(/a="say \"1,2\"")") == R"(/a="say \"1,2\"")");
+  CHECK(settings_text(R"(/a={"x": [1, 2], "y": "&,/b=1"},2)") ==
+        R"(/a={"x":[1,2],"y":"&,/b=1"},2)");
+  CHECK(settings_text(R"(/a="say \"1,2\"")") == R"(/a="say \"1,2\"")");
 }
 
 TEST_CASE("settings: what is none is refused with the option, its text and the reason") {
@@ -89,7 +84,7 @@ TEST_CASE("settings: what is none is refused with the option, its text and the r
                            "/m=\xff",
                            "/m=1..1000000000,2"}) {
     CAPTURE(text);
-    const std::string error = error_of([&] { settings_of("--vary", text); });
+    const std::string error = setting_error([&] { settings_of("--vary", text); });
     CHECK(error.starts_with(fmt::format("--vary {}: ", shortened(text))));
   }
   std::string deep;
@@ -109,12 +104,15 @@ TEST_CASE("settings: one value each where several make no sense") {
   CHECK(set("/a=1,/b=x y") == R"({"a":1,"b":"x y"})");
   CHECK(set("/a=[1, 2]") == R"({"a":[1,2]})");
   CHECK(set(R"(/a="1,2")") == R"({"a":"1,2"})");
-  CHECK(error_of([&] { set("/a=1,2"); }) ==
+  CHECK(set(R"(/a=[{"b":1},{}],/a/*/b=3)") == R"({"a":[{"b":3},{"b":3}]})");
+  CHECK(setting_error([&] { set("/a=1,/a/*/b=3"); }) ==
+        "--set /a=1,/a/*/b=3: /a is no list with items in the scenario");
+  CHECK(setting_error([&] { set("/a=1,2"); }) ==
         "--set /a=1,2: /a takes one value, got 2; a list has brackets, a text with a comma is "
         "given in quotes");
-  CHECK(error_of([&] { set("/a=1..4"); }) ==
+  CHECK(setting_error([&] { set("/a=1..4"); }) ==
         "--set /a=1..4: /a takes one value; --vary takes a range");
-  CHECK(error_of([&] { set("/a=1&/b=2"); }) ==
+  CHECK(setting_error([&] { set("/a=1&/b=2"); }) ==
         "--set /a=1&/b=2: & goes with --vary alone; , stands between settings");
 }
 
