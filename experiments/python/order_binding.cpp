@@ -113,7 +113,8 @@ void bind_orders(nb::module_& module) {
              return why_not_loadable(order.carried.schedule, order.order.placement);
            })
       .def("lost", [](const TorchOrderOf& order) {
-        return lost_text(order.carried.left_out, order.order.slices, order.order.weights);
+        return lost_text(order.order.schedule, order.carried.left_out, order.order.slices,
+                         order.order.weights);
       });
   module.def("schedule", order_by_name, nb::arg("name"), nb::arg("ranks"), nb::arg("microbatches"),
              nb::arg("chunks"), nb::arg("options"), nb::call_guard<nb::gil_scoped_release>());

@@ -1,6 +1,7 @@
 #include "experiments/input/orders/torch_comms.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -380,16 +381,37 @@ std::string why_trained_otherwise(std::uint32_t slices, WeightUse weights) {
   return "";
 }
 
-std::string lost_text(const std::vector<std::string>& left_out, std::uint32_t slices,
-                      WeightUse weights) {
-  std::string text;
+namespace {
+
+/// The first stage that several rows run; none where each has a rank of its own.
+std::optional<Stage> shared_stage(const Schedule& schedule) {
+  std::map<Stage, Rank> ranks;
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (ranks.try_emplace(action.stage, rank).first->second != rank) return action.stage;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string lost_text(const Schedule& schedule, const std::vector<std::string>& left_out,
+                      std::uint32_t slices, WeightUse weights) {
+  std::vector<std::string> lost;
   if (!left_out.empty()) {
-    text = fmt::format("left out {}, since the notation cannot carry them: {} …",
-                       counted(left_out.size(), "action"), left_out.front());
+    lost.push_back(fmt::format("left out {}, since the notation cannot carry them: {} …",
+                               counted(left_out.size(), "action"), left_out.front()));
+  }
+  if (const std::optional<Stage> shared = shared_stage(schedule)) {
+    lost.push_back(fmt::format(
+        "stage {} is in several rows, where readers expect a stage in one: its microbatches are "
+        "divided among these ranks",
+        index(*shared)));
   }
   const std::string otherwise = why_trained_otherwise(slices, weights);
-  if (otherwise.empty()) return text;
-  return text + (text.empty() ? "" : "; ") + "without its rule, " + otherwise;
+  if (!otherwise.empty()) lost.push_back("without its rule, " + otherwise);
+  return fmt::format("{}", fmt::join(lost, "; "));
 }
 
 }  // namespace penstock

@@ -39,9 +39,9 @@ std::string why_not_loadable(const Schedule& schedule, const Placement& placemen
 std::string why_trained_otherwise(std::uint32_t slices, WeightUse weights);
 
 /// What an order loses that is written without its rule: actions that the notation does not have,
-/// and why it is trained otherwise. "" if nothing.
-std::string lost_text(const std::vector<std::string>& left_out, std::uint32_t slices,
-                      WeightUse weights);
+/// a stage that every row may run, and why it is trained otherwise. "" if nothing.
+std::string lost_text(const Schedule& schedule, const std::vector<std::string>& left_out,
+                      std::uint32_t slices, WeightUse weights);
 
 /// How an order is lowered.
 struct Lowering {

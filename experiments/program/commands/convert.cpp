@@ -23,13 +23,16 @@ struct Target {
 };
 
 void write_order(const RecordedRun& run, const TextSink& sink) {
-  const TorchCsv csv = run.layout
-                           ? write_torch_csv(run.layout->schedule, cells_to_write(*run.layout))
-                           : write_torch_csv(order_of(run.plan));
+  const Schedule order = run.layout ? run.layout->schedule : order_of(run.plan);
+  const TorchCsv csv =
+      write_torch_csv(order, run.layout ? cells_to_write(*run.layout) : Communication{});
   const std::string lost =
-      run.layout ? lost_text(csv.left_out, run.layout->slices, run.layout->schedule.weights().use)
-                 : lost_text(csv.left_out, 1, WeightUse::flushed);
+      lost_text(order, csv.left_out, run.layout ? run.layout->slices : 1, order.weights().use);
   if (!lost.empty()) say(lost);
+  if (!run.layout) {
+    say("a recording has the order of its actions alone: overlap cells that ran in turn, "
+        "communication cells, slices and when weights change are in its scenario");
+  }
   sink(csv.text);
 }
 

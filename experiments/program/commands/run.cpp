@@ -81,7 +81,8 @@ std::vector<std::string> outputs_of(const Options& options) {
 
 void write_order(const std::string& path, const Layout& layout, OutputSet& outputs) {
   const TorchCsv csv = write_torch_csv(layout.schedule, cells_to_write(layout));
-  const std::string lost = lost_text(csv.left_out, layout.slices, layout.schedule.weights().use);
+  const std::string lost =
+      lost_text(layout.schedule, csv.left_out, layout.slices, layout.schedule.weights().use);
   if (!lost.empty()) say(lost);
   outputs.write(path, csv.text);
 }

@@ -205,6 +205,19 @@ TEST_CASE("the older lowerings go through stages as a set of CPython does") {
   CHECK(!set.contains(8));
 }
 
+TEST_CASE("an order that several ranks run a stage of says so where it is written") {
+  Schedule order(2);
+  for (const std::uint32_t rank : {0, 1}) {
+    order.on(Rank{rank}).emplace_back(Pass::forward, Stage{rank}, Microbatch{0});
+  }
+  CHECK(lost_text(order, {}, 1, WeightUse::flushed).empty());
+  order.on(Rank{1}).emplace_back(Pass::forward, Stage{0}, Microbatch{1});
+  CHECK(lost_text(order, {"0U0 of rank 0"}, 1, WeightUse::flushed) ==
+        "left out 1 action, since the notation cannot carry them: 0U0 of rank 0 …; stage 0 is in "
+        "several rows, where readers expect a stage in one: its microbatches are divided among "
+        "these ranks");
+}
+
 TEST_CASE("every rule at random sizes reads back from its compute-only file as it was") {
   for_random_sizes([](const Example& example) {
     const TorchCsv csv = write_torch_csv(example.schedule);
