@@ -34,11 +34,12 @@ const Fields& recompute_fields() {
   static const Fields fields{
       "",
       {note(),
-       turned(field<&R::mode>("mode", words({"none", "full", "selective", "except_last"}),
-                              "which activations are made again: none, all of stages that state "
-                              "recompute_us (full, the default), parts (selective: the selective_ "
-                              "costs), or all but those of the last microbatch"),
-              {"Recomputation"}),
+       turned(
+           field<&R::mode>("mode", words({"none", "full", "selective", "except_last"}),
+                           "which activations are made again: none, all (full), parts (selective: "
+                           "the selective_ costs), or all but those of the last microbatch; "
+                           "default: all of stages that state recompute_us"),
+           {"Recomputation"}),
        field<&R::operators>(
            "operators",
            list_of(words({"core_attention", "attention", "gated_delta", "mamba2", "mla",

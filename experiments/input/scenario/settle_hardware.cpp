@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/section_parts.hpp"

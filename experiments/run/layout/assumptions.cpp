@@ -51,6 +51,37 @@ bool fuses_stated_times(const Layout& layout) {
   return false;
 }
 
+/// The first layer that states its times and is recomputed in none, or nullptr.
+const Layer* recomputed_for_nothing(const Layout& layout, const Recomputing& recomputing) {
+  if (layout.recompute.mode == RecomputeMode::selective) return nullptr;
+  for (std::uint32_t stage = 0; stage < layout.partition.stages.size(); ++stage) {
+    if (!recomputing.of_stage(stage)) continue;
+    for (const LayerIndex number : layout.partition.stages[stage]) {
+      const Layer& layer = layout.model.layers[index(number)];
+      const bool stated = layer.forward_us && layer.work.kernels.empty();
+      if (stated && layer.recomputed_bytes > 0 && layer.recompute_us == 0) return &layer;
+    }
+  }
+  return nullptr;
+}
+
+void add_recomputation_notes(const Layout& layout, std::vector<std::string>& notes) {
+  const RecomputeSection& stated = layout.recompute;
+  const bool asked = stated.mode.value_or(RecomputeMode::none) != RecomputeMode::none;
+  if (!layout.schedule.has_backward() || (!asked && stated.microbatches.empty())) return;
+  const Recomputing recomputing = extras_of(layout).recomputing;
+  if (const Layer* layer = recomputed_for_nothing(layout, recomputing)) {
+    notes.push_back(fmt::format("{} is recomputed in no time: it states no recompute_us",
+                                layer->source.empty() ? layer->name : layer->source));
+  }
+  const bool some = recomputing.except_last || !recomputing.microbatches.empty();
+  if (some && layout.codec.stash.index() != 0 && std::ranges::count(recomputing.stages, true) > 0) {
+    notes.emplace_back(
+        "the codec packs what recomputed microbatches keep; what the others keep beyond it stays "
+        "as it is, though without recomputation it would be packed too");
+  }
+}
+
 /// Experts are split over the tensor group where their groups fit beside it.
 std::string expert_tensor_note(const Degrees& degrees) {
   return fmt::format(
@@ -95,6 +126,7 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
         "slow "
         "no other transfer");
   }
+  add_recomputation_notes(layout, notes);
   if (fuses_stated_times(layout)) {
     notes.emplace_back(
         "a fused overlap cell takes as long as its longer part, since layers state their times; "

@@ -354,6 +354,11 @@ RunResult run_of_recording(Recording recording) {
 Explanation explain_recorded(const RunResult& run) {
   Explanation explanation = explain_times(run);
   explanation.notes = run.notes;
+  if (explanation.waits.contention > Time{} || explanation.idle.contention > Time{}) {
+    explanation.notes.emplace_back(
+        "a recording does not say whether transfers wait for their receivers, or how many may be "
+        "under way: contention includes such waits, which no bandwidth shortens");
+  }
   explanation.notes.emplace_back(
       "gains from shorter stages, changes and memory need the scenario: penstock explain SCENARIO "
       "simulates them");

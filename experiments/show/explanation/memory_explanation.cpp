@@ -5,6 +5,7 @@
 
 #include "experiments/run/changes/scenario_changes.hpp"
 #include "experiments/run/layout/layout.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

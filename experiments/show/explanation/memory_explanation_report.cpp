@@ -10,6 +10,7 @@
 #include "experiments/show/explanation/memory_explanation.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
+#include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
 namespace {

@@ -285,6 +285,18 @@ TEST_CASE("search: nothing is proven where a rank is slow for some microbatches 
   CHECK(found["bound_us"].is_null());
 }
 
+// In a cell of dualpipev no host's time passes behind what is made again, as it does behind an R.
+TEST_CASE("search: nothing is proven where overlap cells save the host's time") {
+  const Desk desk;
+  json document = json::parse(scenario("looped-bfs", 1, 2, 5, 0));
+  document["model"]["stages"][1]["recompute_us"] = 4;
+  document["overheads"]["host_us"] = 2;
+  desk.scratch.file("s.json", document.dump());
+  const json found = desk.json_of({"search", "s.json", "--evaluations", "2000", "--json"});
+  CHECK(found["proven"] == false);
+  CHECK(found["bound_us"].is_null());
+}
+
 TEST_CASE("search: a whole B that is shorter than I and W is decided in the search, and proven") {
   const Desk desk;
   const auto stage = [](int forward, int backward, int input, int weight) {

@@ -108,4 +108,33 @@ TEST_CASE("a device without an efficiency is noted as priced at its full peak") 
   CHECK_FALSE(notes_have(dense_on(hardware, {"/hardware/efficiency=0.5"}), note));
 }
 
+/// Notes on two stages that state their times, with the recomputation of `section`.
+std::string notes_with(const std::string& section, const std::string& stage,
+                       const std::vector<std::string>& settings = {}) {
+  const std::string text = R"({"model": {"stages": [)" + stage + ", " + stage +
+                           R"(]}, "hardware": {"name": "ideal", "devices": 2},
+    "recompute": )" + section +
+                           R"(, "schedule": {"name": "gpipe", "microbatches": 4}})";
+  return all_notes(settle(parse_scenario(text, "s.json", settings)));
+}
+
+TEST_CASE("notes: a stage that is recomputed in no time, and what the codec leaves as it is") {
+  const std::string timed = R"({"forward_us": 10, "backward_us": 20, "stash_bytes": 100,
+                                "recomputed_bytes": 1000, "recompute_us": 5})";
+  const std::string free = R"({"forward_us": 10, "backward_us": 20, "recomputed_bytes": 1000})";
+  const std::vector<std::string> coded{R"(/codec={"stash": "bfp", "encode_bytes_per_s": 1e9,
+                                         "decode_bytes_per_s": 1e9})"};
+  CHECK(notes_with(R"({"mode": "full"})", free)
+            .find("/model/stages/0 is recomputed in no time: it states no recompute_us") !=
+        std::string::npos);
+  CHECK(notes_with(R"({"mode": "full"})", timed, coded).empty());
+  for (const char* some : {R"({"mode": "except_last"})", R"({"microbatches": [[0], []]})"}) {
+    CAPTURE(some);
+    CHECK(notes_with(some, timed).empty());
+    CHECK(notes_with(some, timed, coded).find("the codec packs what recomputed") !=
+          std::string::npos);
+  }
+  CHECK(notes_with(R"({"mode": "none"})", free, coded).empty());
+}
+
 }  // namespace penstock::testing

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "experiments/run/layout/layout.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -35,12 +37,7 @@ Scenario with(std::uint32_t tensor, std::uint32_t context, std::uint32_t data,
 }
 
 std::string refusal(const Scenario& scenario) {
-  try {
-    settle_degrees(scenario);
-  } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
-  }
-  return "accepted";
+  return refused_at([&] { settle_degrees(scenario); });
 }
 
 std::uint32_t power_of_two(int most) { return 1U << *rc::gen::inRange(0, most + 1); }
