@@ -5,6 +5,7 @@
 
 #include <ctime>
 
+#include "experiments/input/files/json_input.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/small_scenarios.hpp"
