@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "experiments/input/files/files.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "sim/base/error.hpp"
 
@@ -47,16 +46,6 @@ void check_within(const char* what, Number value, Number least, Number most) {
 inline void check_if_given(const char* what, std::optional<std::uint64_t> value,
                            std::uint64_t most) {
   if (value) check_within<std::uint64_t>(what, *value, 1, most);
-}
-
-/// Runs a step and puts the scenario's file in front of its errors.
-template <class Step>
-auto about_scenario(const Scenario& scenario, Step step) {
-  try {
-    return step();
-  } catch (const InputError& error) {
-    throw in_file(scenario.source, error);
-  }
 }
 
 }  // namespace penstock::python

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/python/background.hpp"
 #include "experiments/python/column.hpp"
@@ -91,7 +92,7 @@ SharedRun run_scenario(const std::string& source, const std::optional<std::strin
 std::array<std::uint32_t, 3> sizes_of(const ScenarioSource& source,
                                       std::optional<std::uint32_t> chunks) {
   const Scenario scenario = read(source);
-  return about_scenario(scenario, [&]() -> std::array<std::uint32_t, 3> {
+  return about_file(scenario.source, [&]() -> std::array<std::uint32_t, 3> {
     const Degrees degrees = settle_degrees(scenario);
     const Batch batch = settle_batch(scenario, degrees);
     if (!batch.microbatches) {

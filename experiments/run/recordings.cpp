@@ -30,11 +30,9 @@ RecordedRun run_to_record(const Scenario& scenario, std::vector<BytesByKind>* ki
 }  // namespace
 
 Recording parse_recording(const std::string& path, const std::string& content) {
-  try {
+  return about_file(path, [&] {
     return is_own_trace(content) ? recording_in_trace(content) : read_timeline(content);
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
+  });
 }
 
 std::string recording_text(const Plan& plan, const Timeline& timeline, const std::string& title) {

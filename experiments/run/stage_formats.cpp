@@ -5,7 +5,6 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/run/layout/codec_costs.hpp"
 #include "experiments/run/simulation.hpp"
-#include "sim/base/error.hpp"
 #include "sim/report/memory.hpp"
 
 namespace penstock {
@@ -163,12 +162,8 @@ StageFormats stage_formats(const Layout& layout) {
 
 Layout with_codecs(Layout layout) {
   if (!layout.codec.encodes() || !layout.codings.empty()) return layout;
-  try {
-    encode_activations(stage_formats(layout), layout);
-    return layout;
-  } catch (const InputError& error) {
-    throw in_file(layout.source, error);
-  }
+  about_file(layout.source, [&] { encode_activations(stage_formats(layout), layout); });
+  return layout;
 }
 
 }  // namespace penstock

@@ -251,14 +251,12 @@ std::string add_catalogue_file(const std::string& path, Catalogue& catalogue) {
 }
 
 CatalogueItem parse_catalogue_file(const std::string& text, const std::string& source) {
-  try {
+  return about_file(source, [&] {
     const json document = parse_json(text);
     const std::string is = kind_of(document);
     check_item(document, is);
-    return {source, is, document["name"], document["summary"], text};
-  } catch (const InputError& error) {
-    throw in_file(source, error);
-  }
+    return CatalogueItem{source, is, document["name"], document["summary"], text};
+  });
 }
 
 CatalogueItem read_catalogue_file(const std::string& path) {

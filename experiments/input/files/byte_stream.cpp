@@ -318,7 +318,7 @@ std::string without_utf16(std::string content) {
 /// The content of a file. `check` gets its size as it grows, and when that is: behind gzip.
 template <class Check>
 std::string read_within(const std::string& path, const Check& check) {
-  try {
+  return about_file(path, [&] {
     const InputFile file = open_input(path);
     std::string content = read_all(file.get(), [&](std::uint64_t bytes) { check(bytes, ""); });
     if (!path.ends_with(".gz")) return without_utf16(std::move(content));
@@ -328,9 +328,7 @@ std::string read_within(const std::string& path, const Check& check) {
       if (bytes < configuration_bytes || bytes / most_packed <= content.size()) return;
       throw InputError(fmt::format("it is more than {} times larger when unpacked", most_packed));
     }));
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
+  });
 }
 
 }  // namespace

@@ -53,4 +53,14 @@ auto below(const std::string& where, Step step) {
   }
 }
 
+/// Runs a step on what a file says, and puts the file's name in front of the place of its errors.
+template <class Step>
+auto about_file(const std::string& path, Step step) {
+  try {
+    return step();
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
+
 }  // namespace penstock

@@ -37,16 +37,14 @@ void read_line(std::string_view text, std::size_t number, const LineTaker& take)
 
 void for_each_json_line(const std::string& path, const LineTaker& take) {
   const std::string content = read_file(path);
-  try {
+  about_file(path, [&] {
     std::string_view rest = without_byte_order_mark(content);
     for (std::size_t number = 1; !rest.empty(); ++number) {
       const std::string_view line = take_line(rest);
       const bool is_cut_off = rest.empty() && !content.ends_with('\n') && !is_json(line);
       if (!is_cut_off && !trimmed(line).empty()) read_line(line, number, take);
     }
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
+  });
 }
 
 }  // namespace penstock

@@ -65,7 +65,7 @@ void require_sound(const OrderFile& order, const Placement& placement,
 
 CheckedOrder order_of_csv(const std::string& name, const std::string& text,
                           const std::vector<std::vector<Stage>>& chains) {
-  try {
+  return about_file(name, [&] {
     OrderFile file = read_torch_csv(text);
     CheckedOrder order{.name = name, .placement = placement_of(file, chains)};
     require_sound(file, order.placement);
@@ -73,9 +73,7 @@ CheckedOrder order_of_csv(const std::string& name, const std::string& text,
     if (!file.compute_only()) order.communication.rows = std::move(file.comms);
     order.schedule = std::move(file.schedule);
     return order;
-  } catch (const InputError& error) {
-    throw in_file(name, error);
-  }
+  });
 }
 
 }  // namespace penstock

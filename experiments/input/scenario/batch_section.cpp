@@ -33,13 +33,11 @@ std::vector<Entry> read_lines(const std::string& path, const char* needed, Read 
     own = trimmed(own.substr(0, own.find('#')));
     if (own.empty()) continue;
     const std::string place = fmt::format("line {}", line);
-    try {
+    about_file(path, [&] {
       const std::optional<Entry> entry = read(own, place);
       if (!entry) throw InputError(place, fmt::format("it is not {}", needed));
       entries.push_back(*entry);
-    } catch (const InputError& error) {
-      throw in_file(path, error);
-    }
+    });
   }
   if (entries.empty()) {
     throw in_file(path, InputError("", fmt::format("it has no lines; each must have {}", needed)));

@@ -192,21 +192,11 @@ void check_version(const json& document) {
                                             document["penstock"].dump()));
 }
 
-/// Runs a step and puts the scenario's file in front of its errors.
-template <class Step>
-auto about(const std::string& source, Step step) {
-  try {
-    return step();
-  } catch (const InputError& error) {
-    throw in_file(source, error);
-  }
-}
-
 /// Checks a document and brings its numbers to their units.
 void prepare_document(json& document, const std::string& source,
                       const std::vector<std::string>& settings) {
   static const Schema schema(scenario_schema());
-  about(source, [&] {
+  about_file(source, [&] {
     check_kind(document, source);
     apply_settings(document, settings);
     check_version(document);
@@ -221,7 +211,7 @@ Scenario read_document(json document, const std::string& source,
   prepare_document(document, source, settings);
   const FileNames names = names_of_files(document, source);
   const auto files = known.files.get(names, [&] { return read_files(names); });
-  Scenario scenario = about(source, [&] { return read_sections(document, *files, known); });
+  Scenario scenario = about_file(source, [&] { return read_sections(document, *files, known); });
   scenario.source = source;
   scenario.folder = folder_of_source(source);
   scenario.document = std::make_shared<const json>(std::move(document));
@@ -251,7 +241,7 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
     check_configuration(text);
     return parse_json(text);
   };
-  return scenario_from(about(source, parsed), source, settings);
+  return scenario_from(about_file(source, parsed), source, settings);
 }
 
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings) {

@@ -143,14 +143,12 @@ std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_t
       const auto files = static_cast<double>(reading.files.size());
       if (reading.on_progress) reading.on_progress((static_cast<double>(i) + share) / files);
     });
-    try {
+    about_file(trace.source, [&] {
       const std::uint32_t rank = ops_too ? finder.place(trace, i) : static_cast<std::uint32_t>(i);
       const auto pipeline = static_cast<std::uint32_t>(reading.files.size()) / reading.replicas;
       ranks[rank] = boil_down(trace, reading, Rank{rank % pipeline}, ops_too);
       ops += ranks[rank].ops.ops.size();
-    } catch (const InputError& error) {
-      throw in_file(trace.source, error);
-    }
+    });
     need_memory(traced_op_bytes * static_cast<double>(ops),
                 fmt::format("{} and what is before it, {}", trace.source, counted(ops, "op")),
                 fewer_steps);

@@ -199,13 +199,11 @@ GivenSet set_of_line(std::string_view line, std::string_view table, std::string_
 
 GivenConstants read_constants(const std::string& path) {
   const std::string text = read_file(path);
-  try {
+  return about_file(path, [&] {
     GivenConstants given{path, sets_of(text)};
     if (!given.sets.empty()) return given;
     throw InputError("", "it has no constants; penstock reproduce -o writes those of a fit");
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
+  });
 }
 
 FoundConstants constants_for(const GivenConstants& given, const PaperTable& table,

@@ -368,16 +368,14 @@ std::size_t column_of(const PaperTable& table, std::string_view name) {
 
 Paper read_paper(const std::string& path) {
   const std::string text = read_configuration(path);
-  try {
+  return about_file(path, [&] {
     static const Schema schema(schema_of(paper_fields()));
     const json document = with_shared_keys(parse_json(text));
     schema.check(document);
     Paper paper = paper_of(document, std::filesystem::path(path).parent_path().string());
     paper.source_file = path;
     return paper;
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
+  });
 }
 
 }  // namespace penstock

@@ -81,13 +81,11 @@ std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
 
 std::vector<PaperRow> read_paper_rows(const std::string& path, const PaperTable& table) {
   const std::string text = read_file(path);
-  try {
+  return about_file(path, [&] {
     std::vector<PaperRow> rows = rows_of(text, table);
     if (!rows.empty()) return rows;
     throw InputError("it has no rows");
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
+  });
 }
 
 }  // namespace penstock

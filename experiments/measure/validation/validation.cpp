@@ -296,11 +296,9 @@ Validation validate(const Scenario& scenario, const BackendEntry& backend,
   result.backend = backend.name;
   result.targets.wall_clock = backend.wall_clock;
   result.targets.structure = backend.most_structure;
-  try {
-    result.fault = run_for_real(layout, scenario.memory.optimizer, backend, options, result);
-  } catch (const InputError& error) {
-    throw in_file(scenario.source, error);
-  }
+  result.fault = about_file(scenario.source, [&] {
+    return run_for_real(layout, scenario.memory.optimizer, backend, options, result);
+  });
   return result;
 }
 

@@ -125,13 +125,11 @@ void check_pointers(const SweepSpace& space) {
 
 SweepSpace sweep_space_of(const SweepArguments& arguments) {
   SweepRequest request = read_sweep(arguments);
-  try {
+  return about_file(arguments.file, [&] {
     SweepSpace space(std::move(request));
     check_pointers(space);
     return space;
-  } catch (const InputError& error) {
-    throw in_file(arguments.file, error);
-  }
+  });
 }
 
 SweepResult sweep_result(const Layout& layout, const Simulated& run, PeakBytes& peaks) {

@@ -45,12 +45,10 @@ int describe_model(const Options& options) {
       .expert_tensor = within_if_given("--expert-tensor", options.expert_tensor),
       .dtype = options.dtype.empty() ? std::nullopt : std::optional(options.dtype),
       .sequence_parallel = options.sequence_parallel};
-  try {
+  about_file(options.model, [&] {
     const ModelDescription model = describe(file, shape);
     show(options.json ? printed(description_json(model)) : description_text(model));
-  } catch (const InputError& error) {
-    throw in_file(options.model, error);
-  }
+  });
   return ExitCode::done;
 }
 

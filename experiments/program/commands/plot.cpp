@@ -96,25 +96,21 @@ int plot_memory(const Options& options) {
   std::vector<BytesByKind> kinds;
   const Recording run = recorded(options.results, &kinds);
   const MemoryPicture picture{run.title, options_of(options.look), std::move(kinds)};
-  try {
+  return about_file(options.results, [&] {
     return write_plot(
         options,
         [&](PictureFormat format) { return draw_memory(format, run.plan, run.timeline, picture); },
         [&] { return memory_csv(run.timeline, picture.kinds); });
-  } catch (const InputError& error) {
-    throw in_file(options.results, error);
-  }
+  });
 }
 
 /// A plot of predictions, of a document of `calibrate` or `reproduce`.
 CalibrationPlot predictions_of(const Options& options) {
   const std::string content = read_file(options.results);
-  try {
+  return about_file(options.results, [&] {
     const nlohmann::json document = parse_json(content);
     return options.kind == "published" ? published_plot(document) : calibration_plot(document);
-  } catch (const InputError& error) {
-    throw in_file(options.results, error);
-  }
+  });
 }
 
 int plot_predictions(const Options& options) {

@@ -137,7 +137,7 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv,
 }
 
 /// An error that does not say where, with the file that the command was given.
-std::string about_file(int argc, const char* const* argv, const std::string& what) {
+std::string with_file(int argc, const char* const* argv, const std::string& what) {
   std::error_code ignored;
   for (const std::string file : std::span(argv, argv + argc).subspan(1)) {
     if (!std::filesystem::is_regular_file(file, ignored) || what.starts_with(file)) continue;
@@ -230,7 +230,7 @@ int run_program(int argc, const char* const* argv) {
   } catch (const OverBudget& error) {
     return report_error(error.what(), ExitCode::wrong_input);
   } catch (const std::bad_alloc&) {
-    return report_error(about_file(argc, argv, "there is not enough memory for this"),
+    return report_error(with_file(argc, argv, "there is not enough memory for this"),
                         ExitCode::machine_cannot);
   } catch (const std::system_error& error) {
     return report_error(std::ferror(stdout) == 0 ? error.what() : output_error(error),
@@ -238,7 +238,7 @@ int run_program(int argc, const char* const* argv) {
   } catch (const std::runtime_error& error) {
     return report_error(error.what(), ExitCode::machine_cannot);
   } catch (const std::exception& error) {
-    return report_error(about_file(argc, argv, error.what()), ExitCode::machine_cannot);
+    return report_error(with_file(argc, argv, error.what()), ExitCode::machine_cannot);
   }
 }
 

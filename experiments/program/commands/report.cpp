@@ -52,11 +52,7 @@ SweepReport report_of(const Options& options) {
 }
 
 ResultPage page_of(const Options& options, const SweepReport& report) {
-  try {
-    return sweep_page(report);
-  } catch (const InputError& error) {
-    throw in_file(options.results, error);
-  }
+  return about_file(options.results, [&] { return sweep_page(report); });
 }
 
 int report(const Options& options) {

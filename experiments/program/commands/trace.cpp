@@ -118,7 +118,7 @@ NamedOrder order_by_rule(const Options& options, const ScheduleEntry& entry) {
 }
 
 NamedOrder order_from_file(const Options& options) {
-  try {
+  return about_file(options.schedule, [&] {
     OrderFile order = read_torch_csv(read_file(options.schedule));
     if (order.schedule.ranks() != options.ranks()) {
       throw InputError(fmt::format("it has {}, a row a rank, for {}",
@@ -127,10 +127,8 @@ NamedOrder order_from_file(const Options& options) {
     }
     Placement placement = placement_of(order, {});
     require_sound_comms(order, placement, Communicating::implicit);
-    return {options.schedule, std::move(placement), std::move(order.schedule)};
-  } catch (const InputError& error) {
-    throw in_file(options.schedule, error);
-  }
+    return NamedOrder{options.schedule, std::move(placement), std::move(order.schedule)};
+  });
 }
 
 std::optional<NamedOrder> named_order(const Options& options) {

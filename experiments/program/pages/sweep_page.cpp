@@ -296,11 +296,7 @@ ReportedRows read_reported_rows(const std::string& path, std::size_t most) {
     text += row.line + '\n';
     all.lines.push_back(std::move(row.line));
   }
-  try {
-    all.table = row_table_of(text);
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
+  all.table = about_file(path, [&] { return row_table_of(text); });
   return all;
 }
 

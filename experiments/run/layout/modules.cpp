@@ -193,16 +193,6 @@ void check_order(const Scenario& scenario, const Layout& pipeline) {
                    "a module goes with schedules that flush, and this one is asynchronous");
 }
 
-/// Runs a step and puts the scenario's file in front of its errors.
-template <class Step>
-auto about_scenario(const Scenario& scenario, Step step) {
-  try {
-    return step();
-  } catch (const InputError& error) {
-    throw in_file(scenario.source, error);
-  }
-}
-
 }  // namespace
 
 Scenario without_module(const Scenario& scenario, const std::string& name) {
@@ -219,7 +209,7 @@ Layout settle_with_module(const Scenario& scenario, const SettleOptions& options
   SettleOptions own_options = options;
   std::optional<LayoutModule> module;
   const bool shares = scenario.module->devices == ModuleDevices::shared;
-  about_scenario(scenario, [&] {
+  about_file(scenario.source, [&] {
     check_module(scenario);
     if (shares) return;
     module = own_module(*scenario.module, stated_data(scenario));
@@ -227,12 +217,12 @@ Layout settle_with_module(const Scenario& scenario, const SettleOptions& options
   });
   own_options.module = module ? &*module : nullptr;
   Layout layout = settle(pipeline, own_options);
-  about_scenario(scenario, [&] {
+  about_file(scenario.source, [&] {
     check_order(scenario, layout);
     if (shares) layout.module = shared_module(*scenario.module, layout);
   });
   Layout own = settle(scenario_of(*layout.module, scenario, layout), options);
-  about_scenario(scenario, [&] {
+  about_file(scenario.source, [&] {
     keep_parts(own, layout);
     layout.model = joined_model(own, layout);
     join_partitions(own, layout);

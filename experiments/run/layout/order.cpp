@@ -45,16 +45,6 @@ const ScheduleEntry& rule_of(const Scenario& scenario) {
                                 names_of(schedule_entries())));
 }
 
-/// Runs a step and puts the order's file in front of its errors.
-template <class Step>
-auto about_file(const std::string& path, Step step) {
-  try {
-    return step();
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
-}
-
 /// Reads an order that a scenario names. Of a file from elsewhere, which may be no order at all,
 /// errors quote nothing.
 OrderFile named_order(const Scenario& scenario, const std::string& path, const std::string& text) {

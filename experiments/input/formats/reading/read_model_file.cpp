@@ -63,11 +63,7 @@ ModelFile parse_model_file(const std::string& text, const ModelFileOptions& opti
 
 ModelFile read_model_file(const std::string& path, const ModelFileOptions& options) {
   const std::string text = read_configuration(path);
-  try {
-    return parse_model_file(text, options);
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
+  return about_file(path, [&] { return parse_model_file(text, options); });
 }
 
 Profile read_profile(const std::string& path) {

@@ -375,7 +375,7 @@ void KinetoTrace::keep(const KinetoAnnotation& annotation) {
 KinetoTrace read_kineto(const std::string& path, const std::function<void(double)>& on_block) {
   KinetoTrace trace;
   trace.source = path;
-  try {
+  about_file(path, [&] {
     ByteStream stream(path, KinetoLimits::file_bytes, KinetoLimits::value_bytes);
     if (on_block) stream.watch(on_block);
     if (stream.ended()) throw InputError("the file is empty; a JSON document is needed");
@@ -384,9 +384,7 @@ KinetoTrace read_kineto(const std::string& path, const std::function<void(double
     if (!reader.has_events()) {
       throw InputError("it has no \"traceEvents\"; a trace of PyTorch's profiler is needed");
     }
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
+  });
   return trace;
 }
 

@@ -133,11 +133,7 @@ void read_base(const json& document, const std::string& path, SweepRequest& requ
     check_confined(request.source);
     const std::string content = read_configuration(request.source);
     require_json(folder, request.source, content, "a scenario");
-    try {
-      base = parse_json(content);
-    } catch (const InputError& error) {
-      throw in_file(request.source, error);
-    }
+    base = about_file(request.source, [&] { return parse_json(content); });
   }
   const json settings = document.value("set", json::object());
   for (const auto& [pointer, value] : settings.items()) {
@@ -216,7 +212,7 @@ std::string_view sweep_schema() {
 SweepRequest read_sweep_base(const SweepArguments& arguments) {
   const std::string content = arguments.text ? *arguments.text : read_configuration(arguments.file);
   SweepRequest request;
-  try {
+  about_file(arguments.file, [&] {
     const json document = parse_json(content);
     const bool sweep = is_sweep(document);
     if (sweep) {
@@ -227,9 +223,7 @@ SweepRequest read_sweep_base(const SweepArguments& arguments) {
     }
     add_arguments(arguments, request);
     if (sweep) read_conditions(document, request);
-  } catch (const InputError& error) {
-    throw in_file(arguments.file, error);
-  }
+  });
   return request;
 }
 
