@@ -67,13 +67,12 @@ void note_free_sums(RunResult& result) {
   }
   if (most == 0) return;
   const Time time = time_of_sum(result, largest);
-  const TimeUnit unit = unit_for(time);
   result.notes.push_back(fmt::format(
       "gradients of replicated stages are summed at no cost, since the order has no flush: for "
       "stage {}, {} over {} ranks{} each time",
       largest, bytes_text(static_cast<std::uint64_t>(most * result.training.gradient_factor)),
       stages[largest].ranks.size(),
-      time == Time{} ? "" : fmt::format(" and {} {}", short_time_text(time, unit), unit.name)));
+      time == Time{} ? "" : " and " + short_time_text(time)));
 }
 
 /// Notes which data replica is shown, and how many stand for all.

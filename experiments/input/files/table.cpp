@@ -42,6 +42,11 @@ std::string short_time_text(Time time, TimeUnit unit) {
   return fmt::format("{:.{}f}", value, 3 - static_cast<int>(std::floor(std::log10(size))));
 }
 
+std::string short_time_text(Time time) {
+  const TimeUnit unit = unit_for(time < Time{} ? Time{} - time : time);
+  return fmt::format("{} {}", short_time_text(time, unit), unit.name);
+}
+
 std::string percent_text(double share) {
   const double tenths = std::round(share * 1000);
   return tenths == 0 ? "0.0 %" : fmt::format("{:.1f} %", share * 100);

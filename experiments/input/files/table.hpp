@@ -16,6 +16,8 @@ std::string number_text(double value);
 std::string time_text(Time time, TimeUnit unit);
 /// Four significant digits, for tables: "38.4", "0.3375", "12345"; never an exponent.
 std::string short_time_text(Time time, TimeUnit unit);
+/// The same in the unit that suits it: "38.4 ms".
+std::string short_time_text(Time time);
 /// "12.5 %", and "+12.5 %" of a difference; never "-0.0 %".
 std::string percent_text(double share);
 std::string signed_percent_text(double share);

@@ -12,11 +12,9 @@ namespace penstock {
 namespace {
 
 std::string length_text(double picoseconds) {
-  const Time time{std::llrint(picoseconds)};
-  const TimeUnit unit = unit_for(time < Time{} ? Time{} - time : time);
-  return fmt::format("{} {}", short_time_text(time, unit), unit.name);
+  return short_time_text(Time{std::llrint(picoseconds)});
 }
-std::string length_text(Time time) { return length_text(static_cast<double>(time.picoseconds)); }
+std::string length_text(Time time) { return short_time_text(time); }
 
 /// Finds the op that shows a cause best.
 class Proof {

@@ -12,11 +12,6 @@
 namespace penstock {
 namespace {
 
-std::string step_text(Time step) {
-  const TimeUnit unit = unit_for(step);
-  return fmt::format("{} {}", short_time_text(step, unit), unit.name);
-}
-
 std::string word_text(const TriedChange& change) {
   return std::string(change.word ? text(*change.word) : "unknown");
 }
@@ -28,7 +23,7 @@ std::optional<TrainingCost> cost_of(const TriedChange& change, const ChangePlan&
 }
 
 TableRow row_of(const TriedChange& change, const ChangePlan& plan) {
-  TableRow row{step_text(change.makespan), gain_text(change, plan.now),
+  TableRow row{short_time_text(change.makespan), gain_text(change, plan.now),
                bytes_text(change.peak_bytes), word_text(change)};
   if (const auto cost = cost_of(change, plan)) {
     for (std::string& cell : cost_cells(*cost, &*plan.training)) row.push_back(std::move(cell));
@@ -138,7 +133,7 @@ std::string changed_document(const Scenario& scenario, const TriedChange& change
 std::string change_plan_text(const Scenario& scenario, const RunResult& result,
                              const ChangePlan& plan, std::size_t best) {
   return fmt::format("{}\nnow: step time {}, memory {}, {}\n", result.title,
-                     step_text(plan.now.makespan), bytes_text(plan.now.peak_bytes),
+                     short_time_text(plan.now.makespan), bytes_text(plan.now.peak_bytes),
                      plan.now.word ? text(*plan.now.word) : "the capacity is unknown") +
          list_text("one change", plan.one, plan, best) +
          list_text("two changes", plan.two, plan, best) + notes_text(scenario, plan);

@@ -170,9 +170,7 @@ void note_few_layers(const CutProblem& problem, Cut& cut) {
 }
 
 std::string seconds_text(double seconds) {
-  const Time time = from_us(std::min(seconds * 1e6, 9e12));
-  const TimeUnit unit = unit_for(time);
-  return fmt::format("{} {}", short_time_text(time, unit), unit.name);
+  return short_time_text(from_us(std::min(seconds * 1e6, 9e12)));
 }
 
 std::string memory_text(double bytes) {

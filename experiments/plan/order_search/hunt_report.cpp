@@ -18,9 +18,8 @@ constexpr std::size_t most_named_rows = 8;
 std::string gap_text(const HuntResult& result) {
   if (result.proven) return "proven: no order on the placements tried is shorter";
   if (result.bound.picoseconds <= 0) return "no bound is known";
-  const TimeUnit unit = unit_for(result.bound);
-  return fmt::format("at most {} above the bound of {} {}", percent_text(result.gap()),
-                     short_time_text(result.bound, unit), unit.name);
+  return fmt::format("at most {} above the bound of {}", percent_text(result.gap()),
+                     short_time_text(result.bound));
 }
 
 std::string gain_text(const HuntResult& result) {
@@ -74,10 +73,7 @@ std::string named_text(const HuntResult& result) {
   std::vector<std::vector<std::string>> rows{{"named order", "step time", "memory", ""}};
   for (const ComparedOrder& named : result.named) {
     if (rows.size() > most_named_rows) break;
-    const TimeUnit unit = unit_for(named.makespan);
-    rows.push_back({named.name,
-                    fmt::format("{} {}", short_time_text(named.makespan, unit), unit.name),
-                    bytes_text(named.peak_bytes),
+    rows.push_back({named.name, short_time_text(named.makespan), bytes_text(named.peak_bytes),
                     !named.may_fit                      ? "out of memory"
                     : named.word == MemoryWord::may_fit ? "may fit"
                                                         : ""});
@@ -156,15 +152,11 @@ ordered_json hunt_json(const HuntResult& result) {
 }
 
 std::string hunt_line(const HuntState& state) {
-  const auto shown = [](Time time) {
-    const TimeUnit unit = unit_for(time);
-    return fmt::format("{} {}", short_time_text(time, unit), unit.name);
-  };
   constexpr SearchTime none = never;
   const bool found = state.best.picoseconds < none;
-  std::string text = found ? "best " + shown(state.best) : "nothing fits yet";
+  std::string text = found ? "best " + short_time_text(state.best) : "nothing fits yet";
   if (state.bound.picoseconds <= 0) return text;
-  text += ", bound " + shown(state.bound);
+  text += ", bound " + short_time_text(state.bound);
   if (!found) return text;
   return text + ", gap " +
          percent_text(static_cast<double>(state.best.picoseconds) /

@@ -62,11 +62,10 @@ std::optional<Time> compared_step(const RunResult& run) {
 
 std::string compared_text(const RunResult& run) {
   const Time step = step_of(run);
+  if (!run.repeated || !run.repeated->mean_within) return short_time_text(step);
   const TimeUnit unit = unit_for(step);
-  const std::string mean = short_time_text(step, unit);
-  if (!run.repeated || !run.repeated->mean_within) return fmt::format("{} {}", mean, unit.name);
   const auto& [low, high] = *run.repeated->mean_within;
-  return fmt::format("{} ± {} {} (mean of {} draws)", mean,
+  return fmt::format("{} ± {} {} (mean of {} draws)", short_time_text(step, unit),
                      short_time_text(from_us((high - low) / 2), unit), unit.name,
                      run.repeated->makespans.size());
 }

@@ -115,15 +115,14 @@ std::string tight_text(const LayoutPlan& plan) {
 
 /// What the times of a batch of documents are.
 std::string documents_text(const LayoutPlan& plan) {
-  const TimeUnit unit = unit_for(*plan.fastest_full);
   const std::string refused =
       plan.draws_refused.empty()
           ? ""
           : "some do not run with these documents: " + plan.draws_refused + "\n";
   return fmt::format(
       "times are means of {} draws of documents, ± half of the 95 % interval, compared by tokens "
-      "per second; layouts were found with full microbatches, of which the fastest takes {} {}\n{}",
-      judged_draws, short_time_text(*plan.fastest_full, unit), unit.name, refused);
+      "per second; layouts were found with full microbatches, of which the fastest takes {}\n{}",
+      judged_draws, short_time_text(*plan.fastest_full), refused);
 }
 
 /// How much faster a layout may be that was not simulated.
