@@ -5,12 +5,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
@@ -80,18 +80,11 @@ void set_present(Column& column, const std::vector<const TableCell*>& cells) {
   }
 }
 
-std::optional<std::int64_t> whole_number(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// Whole numbers where all values are; nothing for any other column.
 std::optional<std::vector<std::int64_t>> whole_numbers(const std::vector<const TableCell*>& cells) {
   std::vector<std::int64_t> values;
   for (const TableCell* cell : cells) {
-    const auto value = cell->is_number ? whole_number(cell->text) : std::nullopt;
+    const auto value = cell->is_number ? whole_number<std::int64_t>(cell->text) : std::nullopt;
     if (!value) return std::nullopt;
     values.push_back(*value);
   }

@@ -1,7 +1,6 @@
 #include "experiments/plan/sweeps/evaluator.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -27,9 +26,7 @@ constexpr std::uint64_t bytes_per_action = 400;  // three times what runs take
 
 /// The number of a JSON text, with the unit that its key allows: 2e9 of "2GB/s".
 std::optional<double> number_in(const std::string& text, std::string_view key) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc{} && end == text.data() + text.size()) return value;
+  if (const auto plain = plain_number(text)) return plain;
   const auto kind = measure_of_key(key);
   if (!kind || text.size() < 3 || text.front() != '"') return std::nullopt;
   const std::string_view inside = std::string_view(text).substr(1, text.size() - 2);
