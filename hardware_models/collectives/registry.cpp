@@ -21,11 +21,6 @@ constexpr std::array<std::pair<CollectiveKind, std::string_view>, 6> kind_names{
      {CollectiveKind::broadcast, "broadcast"},
      {CollectiveKind::ring_exchange, "ring_exchange"}}};
 
-bool serves(const CollectiveEntry& entry, CollectiveKind kind) {
-  return std::any_of(entry.kinds.begin(), entry.kinds.end(),
-                     [&](const ServedKind& served) { return served.kind == kind; });
-}
-
 std::vector<const CollectiveEntry*> those_for(CollectiveKind kind) {
   std::vector<const CollectiveEntry*> all;
   for (const CollectiveEntry* entry : collective_entries()) {
@@ -35,6 +30,11 @@ std::vector<const CollectiveEntry*> those_for(CollectiveKind kind) {
 }
 
 }  // namespace
+
+bool serves(const CollectiveEntry& entry, CollectiveKind kind) {
+  return std::any_of(entry.kinds.begin(), entry.kinds.end(),
+                     [&](const ServedKind& served) { return served.kind == kind; });
+}
 
 std::string_view name(CollectiveKind kind) {
   return std::find_if(kind_names.begin(), kind_names.end(),

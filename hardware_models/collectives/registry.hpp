@@ -54,7 +54,8 @@ struct CollectiveEntry {
   bool (*applies)(const CollectiveCall& call) = nullptr;
 };
 
-/// Whether the algorithm supports the group of this call.
+/// Whether the algorithm has a time for this kind, and whether it supports the group of this call.
+bool serves(const CollectiveEntry& entry, CollectiveKind kind);
 bool applies(const CollectiveEntry& entry, const CollectiveCall& call);
 
 /// All algorithms, by name.

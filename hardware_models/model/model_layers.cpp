@@ -26,10 +26,6 @@ void check_alike(const BlockSpec& block, const LayerWork& work, const LayerSpec&
                   block.name));
 }
 
-double needed_by_weight(const LayerWork& work) {
-  return work.weight_bytes.value_or(work.kept_bytes);
-}
-
 bool holds(const Operators& operators, std::string_view name) {
   return std::find(operators.begin(), operators.end(), name) != operators.end();
 }

@@ -172,6 +172,13 @@ std::optional<double> plain_number(std::string_view text) {
   return value;
 }
 
+std::string csv_cell(std::string_view text, bool in_quotes) {
+  if (!in_quotes && text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) cell += c == '"' ? "\"\"" : std::string(1, c);
+  return cell + '"';
+}
+
 std::string_view take_line(std::string_view& rest) {
   std::string_view line = take_until(rest, '\n');
   if (line.ends_with('\r')) line.remove_suffix(1);

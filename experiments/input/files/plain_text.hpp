@@ -50,6 +50,9 @@ std::string_view take_line(std::string_view& rest);
 /// byte.
 std::string_view checked_text(std::string_view text);
 
+/// A cell of a CSV file: in quotes if it has commas, quotes or line ends, or if they are asked for.
+std::string csv_cell(std::string_view text, bool in_quotes = false);
+
 /// A cell of a table. Row and column count from 0.
 struct CsvCell {
   std::string text;

@@ -227,22 +227,16 @@ class Check {
       return fmt::format("{} has no partner: the neighbour of stage {} is not on another rank",
                          text(cell), index(cell.stage));
     }
-    if (is_receive(cell.comm)) {
+    const bool receives = is_receive(cell.comm);
+    if (receives) {
       progress.received.insert(*tensor);
-      const CommCell send = send_of(*tensor);
-      return comms_.contains(key_of(send))
-                 ? ""
-                 : fmt::format("{} has no {} on rank {}", text(cell), text(send),
-                               index(placement_.rank_of(send.stage)));
-    }
-    if (!progress.made.contains(*tensor)) {
+    } else if (!progress.made.contains(*tensor)) {
       return fmt::format("{} sends a tensor that its rank has not computed yet", text(cell));
     }
-    const CommCell receive = receive_of(*tensor);
-    return comms_.contains(key_of(receive))
-               ? ""
-               : fmt::format("{} has no {} on rank {}", text(cell), text(receive),
-                             index(placement_.rank_of(receive.stage)));
+    const CommCell partner = receives ? send_of(*tensor) : receive_of(*tensor);
+    if (comms_.contains(key_of(partner))) return {};
+    return fmt::format("{} has no {} on rank {}", text(cell), text(partner),
+                       index(placement_.rank_of(partner.stage)));
   }
 
   std::string fault_of_exchange(const CommCell& cell, Progress& progress) const {

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_output.hpp"
@@ -8,11 +7,6 @@
 
 namespace penstock {
 namespace {
-
-/// NaN and infinity become null.
-ordered_json number(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json();
-}
 
 std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
@@ -32,9 +26,7 @@ ordered_json terms_json(const TermModel& model) {
                      {"low", model.intervals[i].low},
                      {"high", model.intervals[i].high}});
   }
-  return {{"terms", std::move(terms)},
-          {"dropped", model.dropped},
-          {"condition", number(model.condition)}};
+  return {{"terms", std::move(terms)}, {"dropped", model.dropped}, {"condition", model.condition}};
 }
 
 ordered_json pieces_json(const LinkPieces& pieces) {

@@ -107,36 +107,28 @@ std::string fit_text(const DeviceFit& fit) {
   return text + points_table(fit);
 }
 
-/// NaN and infinity become null.
-ordered_json finite_number(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json();
-}
-
 ordered_json errors_json(const ErrorSummary& errors) {
   return {{"count", errors.count},
-          {"mean", finite_number(errors.mean)},
-          {"median", finite_number(errors.median)},
-          {"most", finite_number(errors.most)},
-          {"bias", finite_number(errors.bias)}};
+          {"mean", errors.mean},
+          {"median", errors.median},
+          {"most", errors.most},
+          {"bias", errors.bias}};
 }
 
 ordered_json number_json(const FittedNumber& number) {
   return {{"name", number.name},
           {"unit", number.unit},
-          {"value", finite_number(number.value)},
-          {"low", finite_number(number.interval.low)},
-          {"high", finite_number(number.interval.high)}};
+          {"value", number.value},
+          {"low", number.interval.low},
+          {"high", number.interval.high}};
 }
 
 ordered_json point_json(const FittedPoint& point, bool with_rate) {
-  ordered_json document{{"kernel", point.kernel},
-                        {"shape", point.shape},
-                        {"condition", point.condition},
-                        {"measured_ns", finite_number(point.measured_ns)},
-                        {"fitted_ns", finite_number(point.fitted_ns)},
-                        {"error", finite_number(point.error())},
+  ordered_json document{{"kernel", point.kernel},       {"shape", point.shape},
+                        {"condition", point.condition}, {"measured_ns", point.measured_ns},
+                        {"fitted_ns", point.fitted_ns}, {"error", point.error()},
                         {"held_out", point.is_held_out}};
-  if (with_rate) document["rate"] = finite_number(point.rate);
+  if (with_rate) document["rate"] = point.rate;
   return document;
 }
 

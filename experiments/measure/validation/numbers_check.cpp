@@ -87,10 +87,9 @@ std::string sums_text(const char* what, const CodingSums& sums) {
 
 ordered_json sums_json(const CodingSums& sums) {
   if (sums.values == 0) return {};
-  const double sqnr = sums.sqnr_db();
   return {{"values", sums.values},
           {"bits_per_value", sums.bits_per_value()},
-          {"sqnr_db", std::isfinite(sqnr) ? ordered_json(sqnr) : ordered_json()},
+          {"sqnr_db", sums.sqnr_db()},
           {"most_error", sums.most_error},
           {"most_value", sums.most_value}};
 }

@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "experiments/input/long_work/memo.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/degrees.hpp"
 #include "experiments/run/layout/layout.hpp"
@@ -29,7 +28,6 @@ struct LayerInputs {
   friend bool operator==(const LayerInputs&, const LayerInputs&) = default;
 };
 std::size_t hash_of(const LayerInputs& inputs);
-using LayerGraphs = Memo<LayerInputs, const std::vector<ModelGraph>>;
 
 /// The layers of a scenario with their costs under its recomputation mode. Throws InputError with a
 /// pointer into the scenario.

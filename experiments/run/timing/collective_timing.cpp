@@ -165,11 +165,6 @@ std::string seats_of(const Members& members) {
   return seating_text({members.count / machines + 1, odd, 1, machines});
 }
 
-bool serves(const CollectiveEntry& entry, CollectiveKind kind) {
-  return std::any_of(entry.kinds.begin(), entry.kinds.end(),
-                     [&](const ServedKind& served) { return served.kind == kind; });
-}
-
 std::vector<const CollectiveEntry*> algorithms_for(const CollectiveCall& call,
                                                    std::string_view only) {
   std::vector<const CollectiveEntry*> wanted;

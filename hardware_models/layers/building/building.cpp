@@ -17,10 +17,6 @@ void add(std::optional<double>& sum, const std::optional<double>& part) {
   if (sum) *sum += *part;
 }
 
-double needed_by_weight(const LayerWork& work) {
-  return work.weight_bytes.value_or(work.kept_bytes);
-}
-
 }  // namespace
 
 void append(LayerWork& block, LayerWork part) {

@@ -57,6 +57,10 @@ struct LayerWork {
   std::optional<double> backward_input_us;
   std::optional<double> backward_weight_us;
 };
+/// Bytes that W needs of those kept.
+inline double needed_by_weight(const LayerWork& work) {
+  return work.weight_bytes.value_or(work.kept_bytes);
+}
 
 /// Appends a part to a block: sizes add up, but the block has one input and one output, and parts
 /// run in turn. Named operators stay behind.

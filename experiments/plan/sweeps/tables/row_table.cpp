@@ -262,11 +262,7 @@ std::optional<double> RowTable::answer(const std::vector<TableCell>& row,
 
 std::string csv_of(const RowTable& table) {
   const auto cell = [](const std::string& text) {
-    const bool plain = text.find_first_of(",\"\r\n") == std::string::npos;
-    if (plain && (!begins_formula(text) || plain_number(text))) return text;
-    std::string quoted = "\"";
-    for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-    return quoted + '"';
+    return csv_cell(text, begins_formula(text) && !plain_number(text));
   };
   std::string csv;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {

@@ -5,24 +5,13 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <string_view>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/show/pictures/lanes/memory_lanes.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
 namespace {
-
-/// A CSV cell; quoted if it has commas, quotes or line ends.
-std::string cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 /// The simulated and the closed-form bubble for one number of microbatches, and why the simulated
 /// one is missing.
@@ -46,12 +35,13 @@ std::map<double, BubbleRow> rows_of(const BubbleSeries& series) {
 std::string bubble_csv(const BubblePlot& plot) {
   std::string thin = plot.thin_name;
   std::replace(thin.begin(), thin.end(), ' ', '_');
-  std::string csv = fmt::format("series,{},{},simulated,{},missing\n", cell(plot.x_column),
-                                cell(plot.value_column), thin);
+  std::string csv = fmt::format("series,{},{},simulated,{},missing\n", csv_cell(plot.x_column),
+                                csv_cell(plot.value_column), thin);
   for (const BubbleSeries& series : plot.series) {
     for (const auto& [microbatches, row] : rows_of(series)) {
-      csv += fmt::format("{},{},{},{},{},{}\n", cell(series.name), microbatches, cell(plot.kind),
-                         row.simulated, row.closed_form, cell(row.missing));
+      csv +=
+          fmt::format("{},{},{},{},{},{}\n", csv_cell(series.name), microbatches,
+                      csv_cell(plot.kind), row.simulated, row.closed_form, csv_cell(row.missing));
     }
   }
   return csv;
@@ -94,8 +84,8 @@ std::string calibration_csv(const CalibrationPlot& plot) {
   for (const CalibrationPanel& panel : plot.panels) {
     for (const CalibrationSeries& series : panel.series) {
       for (const CalibrationPoint& point : series.points) {
-        csv += fmt::format("{},{},{},{},{}", cell(panel.title), cell(series.name), panel.unit,
-                           point.measured, point.predicted);
+        csv += fmt::format("{},{},{},{},{}", csv_cell(panel.title), csv_cell(series.name),
+                           panel.unit, point.measured, point.predicted);
         csv += plot.intervals ? fmt::format(",{},{}\n", point.low, point.high) : "\n";
       }
     }
@@ -105,13 +95,14 @@ std::string calibration_csv(const CalibrationPlot& plot) {
 
 std::string heat_map_csv(const HeatMap& map) {
   std::string csv =
-      fmt::format("quantity,{},{},value,finding\n", cell(map.x_label), cell(map.y_label));
+      fmt::format("quantity,{},{},value,finding\n", csv_cell(map.x_label), csv_cell(map.y_label));
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
     for (std::size_t column = 0; column < map.columns.size(); ++column) {
       const auto& value = map.cells[row][column];
-      csv += fmt::format("{},{},{},{},{}\n", cell(map.value_label), cell(map.columns[column]),
-                         cell(map.rows[row]), value ? fmt::format("{}", *value) : "",
-                         map.findings.empty() ? "" : cell(map.findings[row][column]));
+      csv +=
+          fmt::format("{},{},{},{},{}\n", csv_cell(map.value_label), csv_cell(map.columns[column]),
+                      csv_cell(map.rows[row]), value ? fmt::format("{}", *value) : "",
+                      map.findings.empty() ? "" : csv_cell(map.findings[row][column]));
     }
   }
   return csv;
@@ -121,7 +112,7 @@ std::string front_csv(const FrontPlot& plot) {
   std::string csv = "seconds,gibibytes,on_front,finding\n";
   for (const FrontPoint& point : plot.points) {
     csv += fmt::format("{},{},{},{}\n", point.seconds, point.gibibytes, point.on_front ? 1 : 0,
-                       cell(point.finding));
+                       csv_cell(point.finding));
   }
   return csv;
 }
