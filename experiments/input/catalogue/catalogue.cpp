@@ -15,6 +15,7 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "sim/base/error.hpp"
@@ -154,10 +155,9 @@ void take_neighbours(const CatalogueItem& item, const std::string& path, Catalog
 std::string gigabytes(double bytes) { return fmt::format("{:.4g} GB", bytes * 1e-9); }
 
 std::string numbers_of(const Device& device) {
-  std::string peaks;
-  for (const auto& [precision, flops] : device.peak_flops) {
-    peaks += fmt::format("{}{} {:.5g}", peaks.empty() ? "" : ", ", precision, flops * 1e-12);
-  }
+  const std::string peaks = joined(device.peak_flops, [](const auto& peak) {
+    return fmt::format("{} {:.5g}", peak.first, peak.second * 1e-12);
+  });
   return fmt::format("{} TFLOP/s dense; {} at {}/s", peaks, gigabytes(device.memory_bytes),
                      gigabytes(device.memory_bandwidth_bytes_per_s));
 }
@@ -183,11 +183,8 @@ std::string numbers_of(const Machine& machine) {
 /// The devices that a stack was fitted on.
 std::string stack_text(const CatalogueItem& item) {
   const ordered_json facts = ordered_json::parse(item.text);
-  std::string devices;
-  for (const auto& [device, constants] : facts["devices"].items()) {
-    devices += (devices.empty() ? "" : ", ") + device;
-  }
-  return "constants of its own on " + devices;
+  return "constants of its own on " +
+         joined(facts["devices"].items(), [](const auto& device) { return device.key(); });
 }
 
 std::string numbers_of(const Catalogue& catalogue, const CatalogueItem& item) {
@@ -278,11 +275,8 @@ const CatalogueItem* find_item(const Catalogue& catalogue, std::string_view is,
 }
 
 std::string names_of_items(const Catalogue& catalogue, std::string_view is) {
-  std::string names;
-  for (const auto& named : catalogue) {
-    if (named.second.is == is) names += (names.empty() ? "" : ", ") + named.first;
-  }
-  return names;
+  return joined(catalogue,
+                [&](const auto& named) { return named.second.is == is ? named.first : ""; });
 }
 
 ordered_json catalogue_json(const Catalogue& catalogue) {

@@ -11,6 +11,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -133,12 +134,8 @@ const Unit* meant_unit(std::string_view name, std::span<const Unit> units) {
     throw InputError(fmt::format("\"{}\" is not {}; did you mean \"{}{}\"?", shortened(text),
                                  reading.what, text.substr(0, length), meant->name));
   }
-  std::string known;
-  for (const Unit& unit : reading.units) {
-    known += (known.empty() ? "" : ", ") + std::string(unit.name);
-  }
   throw InputError(fmt::format("\"{}\" is not {}: give a number with one of the units {}",
-                               shortened(text), reading.what, known));
+                               shortened(text), reading.what, joined(reading.units, &Unit::name)));
 }
 
 void convert_below(json& value, const json::json_pointer& place);

@@ -28,7 +28,7 @@ template <class Items, class Text>
 std::string joined(const Items& items, Text text, std::string_view between = ", ") {
   std::string all;
   for (const auto& item : items) {
-    const std::string one = std::invoke(text, item);
+    const std::string one(std::invoke(text, item));
     if (!one.empty()) all += (all.empty() ? "" : std::string(between)) + one;
   }
   return all;

@@ -67,11 +67,9 @@ void keep_environment(std::vector<LayerRow>& rows, std::int64_t environment) {
 
 /// "2 (Xeon, cores 8)": the first environment of each machine.
 std::string machines_text(const std::map<std::string, std::int64_t>& machines) {
-  std::string text;
-  for (const auto& [title, environment] : machines) {
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", environment, title);
-  }
-  return text;
+  return joined(machines, [](const auto& machine) {
+    return fmt::format("{} ({})", machine.second, machine.first);
+  });
 }
 
 /// Keeps the rows of this machine; if there are none, those of the only other one.

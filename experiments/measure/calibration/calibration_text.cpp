@@ -37,12 +37,10 @@ std::string terms_text(const TermModel& model) {
 }
 
 std::string pieces_text(const LinkPieces& pieces) {
-  std::string text;
-  for (const LinkPiece& piece : pieces) {
-    text += fmt::format("{}from {} bytes {:.4g} and {:.4g} a byte", text.empty() ? "" : ", ",
-                        number_text(piece.from_bytes), piece.latency_ns, piece.ns_per_byte);
-  }
-  return text;
+  return joined(pieces, [](const LinkPiece& piece) {
+    return fmt::format("from {} bytes {:.4g} and {:.4g} a byte", number_text(piece.from_bytes),
+                       piece.latency_ns, piece.ns_per_byte);
+  });
 }
 
 /// "gemm", "mlp backward_input".

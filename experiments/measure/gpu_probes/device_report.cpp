@@ -184,8 +184,7 @@ std::string chosen_gpu(const JudgedRows& judged, std::optional<std::int64_t> env
                        "it has no measurements of a GPU; penstock calibrate --import OUT -o STORE "
                        "adds those of penstock_gpu_check --all OUT");
   }
-  std::string all;
-  for (const auto& [identity, title] : gpus) all += (all.empty() ? "" : ", ") + title;
+  const std::string all = joined(gpus, [](const auto& gpu) { return gpu.second; });
   if (!environment) {
     if (gpus.size() == 1) return gpus.begin()->first;
     throw refused_rows(judged,
