@@ -10,8 +10,6 @@
 namespace penstock::simulated_file {
 namespace {
 
-using Cuts = std::vector<std::uint32_t>;
-
 /// Cuts to start from: of the least bottleneck, or, where these do not fit, of the least memory.
 SimulatedCuts start(const CutProblem& problem, const CutChain& chain, CutJudge& judge) {
   const std::uint32_t stages = judge.stages();

@@ -43,7 +43,6 @@ class LargeTimeline {
 
   void read_head();
   void note_places(std::uint64_t at);
-  void check_places() const;
   void read_at(std::uint64_t offset, void* to, std::size_t bytes) const;
   template <class Column>
   void read_column(const Place& place, std::uint64_t first, std::uint64_t end,

@@ -157,8 +157,8 @@ std::vector<Descriptor> connect_peers(const Listener& listener,
 }
 
 std::vector<std::unique_ptr<TcpLinks>> tcp_links_here(const std::vector<BoxSpec>& boxes,
-                                                      const std::vector<RankGroup>& groups,
-                                                      std::chrono::milliseconds patience) {
+                                                      const std::vector<RankGroup>& groups) {
+  constexpr std::chrono::seconds patience(30);
   std::vector<Listener> listeners;
   std::vector<std::uint16_t> ports;
   for (std::size_t process = 0; process < groups.size(); ++process) {

@@ -41,9 +41,8 @@ std::vector<Descriptor> connect_peers(const Listener& listener,
 
 /// Connected ends of several processes, all in this process; each is used by its own threads. For
 /// measuring and testing connections.
-std::vector<std::unique_ptr<TcpLinks>> tcp_links_here(
-    const std::vector<BoxSpec>& boxes, const std::vector<RankGroup>& groups,
-    std::chrono::milliseconds patience = std::chrono::seconds(30));
+std::vector<std::unique_ptr<TcpLinks>> tcp_links_here(const std::vector<BoxSpec>& boxes,
+                                                      const std::vector<RankGroup>& groups);
 
 /// Times of a tensor from one thread to another, in nanoseconds of real time: half of each round
 /// trip, in order. Includes the wake-up of a waiting thread. Bytes are rounded up to words of 8.

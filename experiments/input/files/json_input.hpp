@@ -54,17 +54,6 @@ class Schema {
   std::unique_ptr<const Prepared> prepared_;
 };
 
-/// Stores the value of a key if it is present. The schema has checked its type; use a JsonView for
-/// unchecked documents. (A template, because headers only forward-declare the JSON type.)
-template <class Json, class Target>
-void take(const Json& object, const char* key, Target& target) {
-  if (object.contains(key)) target = object[key].template get<Target>();
-}
-template <class Json, class Value>
-void take(const Json& object, const char* key, std::optional<Value>& target) {
-  if (object.contains(key)) target = object[key].template get<Value>();
-}
-
 /// Whether a text starts with an object that has this key at its top level. A cheap check to
 /// recognise formats: it reads no further than needed and ignores errors in nested values.
 bool has_outer_key(std::string_view text, std::string_view key);

@@ -125,9 +125,9 @@ BlockSpec read_block(const json& object, const std::string& source) {
     throw InputError(source, "a layer has either a \"kind\" or, of several kinds, \"parts\"");
   }
   BlockSpec block;
-  take(object, "name", block.name);
-  take(object, "module", block.module);
-  take(object, "even", block.cut_evenly);
+  block.name = object.value("name", block.name);
+  block.module = object.value("module", block.module);
+  block.cut_evenly = object.value("even", block.cut_evenly);
   if (object.contains("kind")) {
     if (!object.contains("even")) block.cut_evenly = !stands_at_an_end(object["kind"]);
     block.parts.push_back(read_part(object, source, keys_of_block));

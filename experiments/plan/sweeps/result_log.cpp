@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -192,15 +191,12 @@ void ResultLog::append(std::string_view rows) {
       const int reason = errno;
       // Whole rows stay.
       const std::string_view done = rows.substr(0, rows.size() - rest.size());
-      const std::size_t whole = done.rfind('\n') + 1;  // npos + 1 is 0
-      size_ += whole;
-      appended_ += static_cast<std::uint64_t>(std::count(done.begin(), done.end(), '\n'));
+      size_ += done.rfind('\n') + 1;  // npos + 1 is 0
       fail(reason);
     }
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
   size_ += rows.size();
-  appended_ += static_cast<std::uint64_t>(std::count(rows.begin(), rows.end(), '\n'));
 }
 
 void ResultLog::fail(int reason) {

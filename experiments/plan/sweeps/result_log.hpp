@@ -40,8 +40,6 @@ class ResultLog {
   /// Appends whole rows; they are in the file when it returns. On an error what is not a whole row
   /// is taken back. Throws UsageError, or std::runtime_error for a full disk.
   void append(std::string_view rows);
-  /// Whole rows appended so far.
-  std::uint64_t appended() const { return appended_; }
 
  private:
   [[noreturn]] void fail(int reason);
@@ -49,7 +47,6 @@ class ResultLog {
   std::string path_;
   int file_ = -1;
   std::uint64_t size_ = 0;  // of whole rows
-  std::uint64_t appended_ = 0;
 };
 
 struct MergedRows {

@@ -59,20 +59,15 @@ Cut cut_of(const PartitionerEntry& entry, const CutProblem& problem) {
   }
 }
 
-/// `hardware` may be null.
-Partition cut_by_name(const PartitionSection& section, const Layout& layout, std::uint32_t stages,
-                      const HardwareModel* hardware) {
+Partition cut_by_name(const PartitionSection& section, const Layout& layout, std::uint32_t stages) {
   const PartitionerEntry* entry = find_named(partitioner_entries(), section.name);
-  std::unique_ptr<HardwareModel> own;
+  std::unique_ptr<HardwareModel> hardware;
   PassTimes times;
   if (entry->needs_costs) {
-    if (hardware == nullptr) {
-      own =
-          find_named(cost_model_entries(), layout.hardware.cost_model)->make(layout.hardware.spec);
-      hardware = own.get();
-    }
+    hardware =
+        find_named(cost_model_entries(), layout.hardware.cost_model)->make(layout.hardware.spec);
     times = times_to_cut(
-        [hardware](const Layer& layer, Pass pass) { return hardware->compute_us(layer, pass); },
+        [&](const Layer& layer, Pass pass) { return hardware->compute_us(layer, pass); },
         layout.recompute);
   }
   ModelToCut model = model_to_cut(layout.model, times);
@@ -86,8 +81,7 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
   return cut_by(*entry, section.settings, sizes, layout.memory, std::move(model));
 }
 
-Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t stages,
-                   const HardwareModel* hardware) {
+Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t stages) {
   Partition partition;
   if (!scenario.partition.stages.empty()) {
     partition.stages = scenario.partition.stages;
@@ -98,7 +92,7 @@ Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t
     for (LayerIndex layer : Numbers<LayerIndex>(stages)) partition.stages.push_back({layer});
     return partition;
   }
-  return cut_by_name(scenario.partition, layout, stages, hardware);
+  return cut_by_name(scenario.partition, layout, stages);
 }
 
 constexpr std::uint32_t nowhere = UINT32_MAX;
@@ -160,11 +154,11 @@ void join(const ModelGraph& model, std::vector<std::uint32_t>& position) {
 
 }  // namespace
 
-Partition cut_model(const Scenario& scenario, const Layout& layout, const HardwareModel* hardware) {
+Partition cut_model(const Scenario& scenario, const Layout& layout) {
   const Placement& placement = layout.placement;
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
   check_stages(scenario, placement, stages);
-  Partition partition = cut_into(scenario, layout, stages, hardware);
+  Partition partition = cut_into(scenario, layout, stages);
   partition.ranks = scenario.partition.ranks;
   return partition;
 }

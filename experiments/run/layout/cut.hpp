@@ -18,10 +18,9 @@
 namespace penstock {
 
 /// Cuts the model of a layout for its placement: as stated in the scenario, else by its
-/// partitioner. `hardware` prices the layers and the links for it; nullptr: that of the layout is
-/// made if it is needed. Throws InputError with a pointer into the scenario.
-Partition cut_model(const Scenario& scenario, const Layout& layout,
-                    const HardwareModel* hardware = nullptr);
+/// partitioner, for which the layout's hardware prices layers and links. Throws InputError with a
+/// pointer into the scenario.
+Partition cut_model(const Scenario& scenario, const Layout& layout);
 
 /// A model as partitioners take it, and the layers behind each position of their chain.
 struct ModelToCut {

@@ -26,8 +26,6 @@ constexpr HfField vision_frames{
     {"temporal_patch_size"}, "the pictures of a patch", VisionLimit::width};
 constexpr HfField vision_side{
     {"spatial_merge_size"}, "the patches of a side that become one token", VisionLimit::width};
-constexpr HfField vision_out{
-    {"out_hidden_size"}, "the width of what leaves the encoder", VisionLimit::width};
 constexpr HfField vision_window{
     {"window_size"}, "the pixels of a side of a window", VisionLimit::positions};
 constexpr HfField vision_positions{

@@ -182,9 +182,9 @@ class CutDrawing {
 
 }  // namespace
 
-std::string draw_cut(PictureFormat format, const CutPicture& cut, const PictureOptions& options) {
-  Page page = open_page(options, cut_width);
-  const double top = draw_heading(page, options.title.value_or(cut.title), cut.subtitle);
+std::string draw_cut(PictureFormat format, const CutPicture& cut) {
+  Page page = open_page(PictureOptions{}, cut_width);
+  const double top = draw_heading(page, cut.title, cut.subtitle);
   CutDrawing(cut, top, page).draw();
   return render(format, page);
 }

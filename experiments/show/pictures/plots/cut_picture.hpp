@@ -25,9 +25,7 @@ struct CutPicture {
   std::optional<double> capacity_bytes;
 };
 
-/// Stages below each other, times on the left, memory on the right. Throws UsageError for a page
-/// that is too small.
-std::string draw_cut(PictureFormat format, const CutPicture& cut,
-                     const PictureOptions& options = {});
+/// Stages below each other, times on the left, memory on the right.
+std::string draw_cut(PictureFormat format, const CutPicture& cut);
 
 }  // namespace penstock
