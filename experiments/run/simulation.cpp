@@ -287,7 +287,6 @@ std::variant<Simulated, Finding> Simulation::simulate(PricedPlan priced) const {
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
   auto& [own, replica] = std::get<DrawnReplica>(drawn);
   Simulated all{.priced = std::move(own),
-                .timeline = {},
                 .peak_flops = hardware_->peak_flops(),
                 .batch = microbatches_of(0),
                 .replica = replica};

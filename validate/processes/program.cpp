@@ -100,10 +100,9 @@ std::optional<Obstacle> why_no_torch() {
   constexpr int cannot_start = 127;
   const std::string python = torch_python();
   const auto code = run_program(
-      {.words = {python, "-c",
-                 "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"},
-       .heard = {},
-       .asked_to_stop = {}});
+      {.words = {
+           python, "-c",
+           "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"}});
   if (code == 0) return std::nullopt;
   constexpr const char* way_on =
       "cmake/setup-torch installs PyTorch and prints the path to set PENSTOCK_PYTHON to";

@@ -225,7 +225,6 @@ ConditionSide side_of(std::string_view text) {
   const std::size_t times = text.find('*');
   if (times != std::string_view::npos && trimmed(text.substr(times + 1)).starts_with('/')) {
     return {.pointer = std::string(trimmed(text.substr(times + 1))),
-            .value = {},
             .factor = number_of(text.substr(0, times), {})};
   }
   return {.pointer = {}, .value = json_of(text)};

@@ -104,7 +104,6 @@ CalibrationPlot calibration_plot(const nlohmann::json& document) {
 CalibrationPlot published_plot(const nlohmann::json& document) {
   CalibrationPlot plot{.title = "Published against simulated",
                        .subtitle = "judged rows; bands: errors that they may have",
-                       .panels = {},
                        .x_name = "published",
                        .y_name = "simulated",
                        .intervals = false};

@@ -68,7 +68,6 @@ ProfileRow row_in(const JsonView& line, const ProbeFacts& facts) {
                            .pass = line.at("pass").text(),
                            .shape = shape_in(line),
                            .condition = condition_in(line)},
-                 .build = {},
                  .environment = facts.environment,
                  .samples_ns = samples_in(line),
                  .measured_at = line.at("measured_at").text()};

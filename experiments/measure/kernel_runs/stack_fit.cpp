@@ -291,13 +291,7 @@ bool is_fitted(const StackFit& fit, const std::string& part) {
 
 StackFit fit_stack(const KernelRun& all, const Catalogue& catalogue, const std::string& hardware) {
   Predictor predictor(catalogue, hardware);
-  StackFit fit{.hardware = predictor.device().name,
-               .seen = all.device,
-               .attention = {},
-               .shares = {},
-               .rows = {},
-               .left_out = {},
-               .failed = all.failed};
+  StackFit fit{.hardware = predictor.device().name, .seen = all.device, .failed = all.failed};
   const KernelRun run = of_kernels(all, fit);
   const StackConstants shares = fit_all(run, predictor, fit);
   judge(run, predictor, shares, fit);

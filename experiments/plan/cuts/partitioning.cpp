@@ -295,8 +295,6 @@ std::string partition_text(const PartitionResult& result) {
 
 std::string partition_picture(PictureFormat format, const PartitionResult& result) {
   CutPicture picture{.title = heading(result),
-                     .subtitle = {},
-                     .stages = {},
                      .capacity_bytes = result.model.to_cut.problem.memory_bytes};
   for (std::size_t s = 0; s < result.cut.stages.size(); ++s) {
     picture.stages.push_back(bar_of(result, s));

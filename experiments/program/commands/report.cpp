@@ -34,17 +34,10 @@ void check_options(const Options& options) {
 SweepReport report_of(const Options& options) {
   SweepReport report{
       .name = std::filesystem::path(options.results).stem().string(),
-      .rows = {},
-      .sweep = {},
       .details = options.details ? within("--details", options.details, most_rows) : usual_details};
   const std::uint32_t rows = options.rows ? within("--rows", options.rows, most_rows) : usual_rows;
   if (!options.base.empty()) {
-    report.sweep = read_sweep_base({.file = options.base,
-                                    .settings = options.settings,
-                                    .axes = {},
-                                    .conditions = {},
-                                    .results = {},
-                                    .sample = {}});
+    report.sweep = read_sweep_base({.file = options.base, .settings = options.settings});
   }
   const Waiting waiting("reading");
   report.rows = read_reported_rows(options.results, rows);

@@ -63,10 +63,6 @@ ordered_json configuration_in(std::string_view row) {
 ResultPage timeline_page(const PagedRun& run) {
   ResultPage page{.title = run.title,
                   .summary = run.summary,
-                  .notes = {},
-                  .live = {},
-                  .figures = {},
-                  .texts = {},
                   .table_heading = "Ranks",
                   .columns = {{"rank", "rank", true},
                               {"busy, ms", "time in actions", true},
@@ -74,9 +70,7 @@ ResultPage timeline_page(const PagedRun& run) {
                               {"idle, %", "of the makespan", true},
                               {"peak memory, GiB", "largest memory", true},
                               {"fit", "fits, may fit or does not fit", false},
-                              {"actions", "actions", true}},
-                  .rows = {},
-                  .detail = {}};
+                              {"actions", "actions", true}}};
   if (run.plan.tasks() <= most_live_tasks) {
     page.live = live_timeline(run.plan, run.timeline, tasks_of(run.report.critical_path));
   } else {

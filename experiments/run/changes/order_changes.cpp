@@ -57,9 +57,8 @@ std::vector<std::uint32_t> OrderChanges::other_chunks() const {
 void OrderChanges::add_chunks() {
   if (layout_.rule == nullptr && layout_.policy == nullptr) return;
   for (const std::uint32_t count : other_chunks()) {
-    all_.push_back({.settings = {fmt::format("/parallel/chunks={}", count)},
-                    .left_out = {},
-                    .keeps_pipeline = true});
+    all_.push_back(
+        {.settings = {fmt::format("/parallel/chunks={}", count)}, .keeps_pipeline = true});
   }
 }
 

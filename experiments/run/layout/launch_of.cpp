@@ -69,7 +69,6 @@ TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::st
     throw InputError("/modules", "a launch file has one set of degrees for all layers");
   }
   TrainingLaunch launch{.name = std::move(name),
-                        .command = {},
                         .model = layout.spec,
                         .details = scenario.model.details,
                         .stages = layout.partition.stages,

@@ -292,7 +292,6 @@ std::vector<ModelGraph> models_of(const Scenario& scenario,
                        .from_file = scenario.model.from_file,
                        .has_sequences = batch.sequence.has_value(),
                        .shape = shape,
-                       .scopes = {},
                        .operators = scenario.recompute.operators};
     for (const auto& one : recomputations) inputs.scopes.push_back(recompute_scope_of(one));
     if (known == nullptr) return graphs_of(inputs);

@@ -72,7 +72,6 @@ Operand operand_of(const ConditionSide& side, const std::vector<Varied>& varied)
   }
   return {
       .value = static_cast<std::size_t>(found - varied.begin()),
-      .text = {},
       .factor = side.factor,
       .kind = measure_of_key(std::string_view(side.pointer).substr(side.pointer.rfind('/') + 1))};
 }

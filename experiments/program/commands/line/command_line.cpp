@@ -202,9 +202,7 @@ ArgumentInfo CommandLine::argument(const CLI::Option& option) const {
 CommandHelp CommandLine::help(const std::string& path) const {
   CommandHelp help{.name = path + " " + app_.get_name(),
                    .summary = app_.get_description(),
-                   .example = app_.get_footer(),
-                   .arguments = {},
-                   .subcommands = {}};
+                   .example = app_.get_footer()};
   const CLI::Option* asks_for_help = app_.get_help_ptr();
   for (const CLI::Option* option : app_.get_options()) {
     if (option != asks_for_help) help.arguments.push_back(argument(*option));
