@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include "schedules/patterns/rules.hpp"

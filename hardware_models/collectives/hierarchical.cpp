@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <utility>
 #include <vector>
 
 #include "hardware_models/collectives/registry.hpp"

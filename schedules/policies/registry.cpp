@@ -1,6 +1,5 @@
 #include "schedules/policies/registry.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "sim/engines/order_by_policy.hpp"

@@ -1,7 +1,5 @@
 #include "sim/engines/order_by_policy.hpp"
 
-#include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "sim/engines/dispatcher.hpp"

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "sim/timeline/timeline_file.hpp"
 #include "sim/timeline/timeline_sections.hpp"

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "sim/engines/events.hpp"
 #include "validate/statistics/summary.hpp"

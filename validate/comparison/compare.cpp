@@ -1,7 +1,6 @@
 #include "validate/comparison/compare.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <tuple>

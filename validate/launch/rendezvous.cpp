@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <sstream>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sim/base/error.hpp"

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <fstream>

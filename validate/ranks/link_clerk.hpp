@@ -6,7 +6,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "sim/costs/priced_plan.hpp"

@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "sim/engines/events.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 

@@ -13,7 +13,6 @@
 #include <random>
 #include <set>
 #include <system_error>
-#include <utility>
 
 #include "sim/base/error.hpp"
 #include "validate/store/store_rows.hpp"

@@ -8,7 +8,6 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/formats/registry.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
 // Keys are those of DeepSpeed's runtime/config.py.

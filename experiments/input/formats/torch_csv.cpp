@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -11,7 +10,6 @@
 #include <utility>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"

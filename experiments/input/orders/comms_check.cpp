@@ -7,8 +7,6 @@
 #include <set>
 #include <tuple>
 
-#include "experiments/input/files/table.hpp"
-
 namespace penstock {
 namespace {
 

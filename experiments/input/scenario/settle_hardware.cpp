@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/named_files.hpp"

@@ -11,7 +11,6 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <stdexcept>
 #include <tuple>
 #include <utility>

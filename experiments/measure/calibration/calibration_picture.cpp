@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/measure/calibration/calibration.hpp"

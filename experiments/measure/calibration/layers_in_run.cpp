@@ -6,10 +6,8 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <utility>
 
-#include "experiments/input/files/files.hpp"
 #include "experiments/measure/calibration/real_layers.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
@@ -18,7 +16,6 @@
 #include "validate/calibration/kernel_sweep.hpp"
 #include "validate/calibration/term_model.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
-#include "validate/statistics/bootstrap.hpp"
 #include "validate/statistics/summary.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/validity.hpp"

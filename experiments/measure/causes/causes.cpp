@@ -1,7 +1,5 @@
 #include "experiments/measure/causes/causes.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,7 +7,6 @@
 #include <functional>
 #include <utility>
 
-#include "experiments/input/files/table.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 
 namespace penstock {

@@ -7,7 +7,6 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/causes/causes.hpp"
 #include "experiments/show/results/result_json.hpp"
-#include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
 namespace {

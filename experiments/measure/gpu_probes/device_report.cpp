@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "experiments/input/files/json_output.hpp"

@@ -12,7 +12,6 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/run/timing/questions.hpp"
-#include "sim/base/error.hpp"
 #include "validate/calibration/fit.hpp"
 #include "validate/statistics/summary.hpp"
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/measure/measured_runs/outputs.hpp"
 #include "experiments/measure/measured_runs/run_times.hpp"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"

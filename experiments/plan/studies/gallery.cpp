@@ -1,7 +1,5 @@
 #include "experiments/plan/studies/gallery.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "experiments/input/scenario/batch_section.hpp"
 #include "experiments/run/batch/packing.hpp"

@@ -1,7 +1,5 @@
 #include "experiments/run/layout/modules.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <utility>

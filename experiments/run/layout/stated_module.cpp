@@ -6,9 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 
-#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
 

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "experiments/input/model_files/model_file.hpp"
 #include "experiments/input/scenario/scenario.hpp"

@@ -1,12 +1,10 @@
 #include "experiments/show/explanation/memory_explanation.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "experiments/run/changes/scenario_changes.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/show/results/run_summary.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "schedules/partitioners/chain/bottleneck.hpp"
 

@@ -6,7 +6,6 @@
 #include <deque>
 #include <map>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 namespace penstock {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/layer_run.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <Eigen/Core>
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "validate/kernels/steps/layer_run.hpp"

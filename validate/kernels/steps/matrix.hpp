@@ -1,7 +1,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <initializer_list>
 #include <span>
 
 #include "validate/kernels/steps/layer_run.hpp"

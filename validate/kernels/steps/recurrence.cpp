@@ -1,6 +1,5 @@
 #include "validate/kernels/steps/recurrence.hpp"
 
-#include <cmath>
 #include <utility>
 
 #include "validate/kernels/steps/layer_steps.hpp"

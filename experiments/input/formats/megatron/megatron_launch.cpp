@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/formats/megatron/megatron_training.hpp"

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <initializer_list>
 #include <iterator>
 #include <utility>

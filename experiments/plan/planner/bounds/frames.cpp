@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <set>
 
-#include "experiments/input/long_work/parallel.hpp"
 #include "experiments/run/layout/cut.hpp"
-#include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/stack_memory.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/simulation.hpp"

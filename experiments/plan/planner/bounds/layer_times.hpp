@@ -5,7 +5,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 #include "experiments/plan/planner/bounds/plan_base.hpp"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "experiments/plan/planner/bounds/layer_times.hpp"

@@ -4,12 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <string_view>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "schedules/partitioners/registry.hpp"

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <string_view>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "schedules/partitioners/registry.hpp"
-#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {

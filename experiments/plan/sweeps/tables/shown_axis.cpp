@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 #include <span>
 #include <string_view>
 
 #include "experiments/input/files/quantity.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

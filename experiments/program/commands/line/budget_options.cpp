@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <cmath>
 
 #include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/quantity.hpp"

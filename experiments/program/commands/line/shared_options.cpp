@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "sim/base/error.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "validate/backends/cuda/arithmetic/number.hpp"
 
 namespace penstock {

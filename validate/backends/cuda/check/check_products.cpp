@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <optional>
 
 #include "validate/backends/cuda/check/check_steps.hpp"
