@@ -37,6 +37,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   add_residual(work, shape, whole.hidden, numbers.is("dropout"));
   enter_tensor_group(work, shape, whole.hidden);
   leave_tensor_group(work, shape, whole.hidden);
+  if (!numbers.is("dropout")) close_with_product(work);  // the mask stands behind it
   return work;
 }
 

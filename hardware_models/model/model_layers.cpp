@@ -197,6 +197,9 @@ void restore_together(ModelGraph& model, const ModelGraph& whole,
   for (const LayerIndex layer : layers) {
     model.layers[index(layer)].workspace_bytes += others - restored(layer);
   }
+  for (const LayerIndex number : layers.first(layers.size() - 1)) {
+    model.layers[index(number)].work.repeated = Repeated::output;
+  }
   for (const LayerIndex number : layers.subspan(1)) {
     Layer& layer = model.layers[index(number)];
     layer.pending_weight_bytes += layer.stash_bytes - layer.freed_by_input_bytes;
@@ -267,6 +270,7 @@ void recompute_layers(ModelGraph& model, const ModelGraph& whole, const Partitio
 void keep_inputs_of_stages(ModelGraph& model, const Partition& partition) {
   for (const std::vector<LayerIndex>& stage : partition.stages) {
     for (std::size_t i = 1; i < stage.size(); ++i) {
+      model.layers[index(stage[i - 1])].work.repeated = Repeated::output;
       Layer& layer = model.layers[index(stage[i])];
       layer.recomputed_bytes += layer.stash_bytes;
       layer.stash_bytes = 0;

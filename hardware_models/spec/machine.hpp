@@ -64,6 +64,7 @@ struct StackConstants {
   bool overlaps_gathers = false;  // gathers new weights during the next step's first forwards
   bool hides_rings = false;       // context groups pass keys on while attention runs
   bool deduplicates = false;      // sends a token to each device or machine once, not per expert
+  bool stops_recomputing = false;  // of a layer, when all is back that its backward reads
   // Share of gathers and scatters of tensor groups, inside a machine, behind kernels of their pass.
   double tensor_hidden = 0;
   // Shares that computing waits for, prefetched or overlapped as they may be: of ZeRO-3's gathers,
@@ -81,7 +82,8 @@ struct StackConstants {
 /// What one device can do, and its overheads.
 struct Device {
   std::string name;
-  std::string like;  // the device whose constants of a stack apply; empty: its own
+  std::string like;         // the device whose constants of a stack apply; empty: its own
+  std::string usual_stack;  // of scenarios that name none; empty: the newest of PyTorch's
   std::map<std::string, double, std::less<>> peak_flops;  // per second, dense, by precision
   double memory_bytes = 0;
   double memory_bandwidth_bytes_per_s = 0;

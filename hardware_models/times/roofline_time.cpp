@@ -14,12 +14,6 @@
 namespace penstock {
 namespace {
 
-/// Whether a kernel or collective runs in a pass.
-template <class Work>
-bool runs(const Work& work, Pass pass, bool selected_only) {
-  return work.pass == pass && (work.selective || !selected_only);
-}
-
 double matrix_peak(const Device& device, const std::string& precision) {
   if (const auto found = runs_in(device, precision)) return device.peak_flops.find(*found)->second;
   throw InputError("/hardware", fmt::format("{} has no peak for {} or a wider precision; "
@@ -109,31 +103,45 @@ RooflineTimes::RooflineTimes(const HardwareSpec& spec)
       overlaps_tensor_(spec.overlaps_tensor),
       deduplicates_(spec.deduplicates.value_or(machine_.device.stack.deduplicates)) {}
 
+RooflineTimes::Extent RooflineTimes::extent_of(const Layer& layer, Pass pass) const {
+  if (pass != Pass::recompute) return Extent::all;
+  if (layer.work.repeated == Repeated::selected) return Extent::selected;
+  const bool stops = machine_.device.stack.stops_recomputing;
+  return stops && layer.work.repeated == Repeated::all ? Extent::without_end : Extent::all;
+}
+
+/// Whether a kernel or collective runs in a pass.
+template <class Work>
+bool RooflineTimes::runs(const Work& work, Pass pass, Extent extent) {
+  if (work.pass != pass) return false;
+  return extent == Extent::selected ? work.selective : extent == Extent::all || !work.closes;
+}
+
 double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
   constexpr std::array both{Pass::backward_input, Pass::backward_weight};
   const std::array one{pass == Pass::recompute ? Pass::forward : pass};
-  const bool selected_only = pass == Pass::recompute && layer.work.repeated == Repeated::selected;
+  const Extent extent = extent_of(layer, pass);
   const std::span<const Pass> passes =
       pass == Pass::backward ? std::span<const Pass>(both) : std::span<const Pass>(one);
   double us = 0;
-  for (const Pass single : passes) us += single_pass_us(layer, single, selected_only);
-  return us - saved_us(layer, passes, selected_only);
+  for (const Pass single : passes) us += single_pass_us(layer, single, extent);
+  return us - saved_us(layer, passes, extent);
 }
 
 /// What a shared expert beside the all-to-alls of other experts saves: the two take as long as the
 /// longer one, and kernels that run meanwhile are slowed.
 double RooflineTimes::saved_us(const Layer& layer, std::span<const Pass> passes,
-                               bool selected_only) const {
+                               Extent extent) const {
   if (!overlaps_shared_ || overlaps_experts_) return 0;
   double shared_us = 0, exchange_us = 0;
   for (const Pass pass : passes) {
     for (const Kernel& kernel : layer.work.kernels) {
-      const bool counts = kernel.shared && runs(kernel, pass, selected_only);
+      const bool counts = kernel.shared && runs(kernel, pass, extent);
       if (counts) shared_us += kernel.count * kernels_.us(kernel);
     }
     for (const Collective& one : layer.work.collectives) {
       const bool exchanges = one.kind == CollectiveKind::all_to_all;
-      if (!exchanges || !runs(one, pass, selected_only)) continue;
+      if (!exchanges || !runs(one, pass, extent)) continue;
       exchange_us += one.count * group_us(one, group_of(one));
     }
   }
@@ -144,19 +152,19 @@ double RooflineTimes::saved_us(const Layer& layer, std::span<const Pass> passes,
 
 DeviceUse RooflineTimes::use(const Layer& layer, Pass pass) const {
   if (pass == Pass::recompute) {
-    return single_pass_use(layer, Pass::forward, layer.work.repeated == Repeated::selected);
+    return single_pass_use(layer, Pass::forward, extent_of(layer, pass));
   }
-  if (pass != Pass::backward) return single_pass_use(layer, pass, false);
-  DeviceUse both = single_pass_use(layer, Pass::backward_input, false);
-  both += single_pass_use(layer, Pass::backward_weight, false);
+  if (pass != Pass::backward) return single_pass_use(layer, pass, Extent::all);
+  DeviceUse both = single_pass_use(layer, Pass::backward_input, Extent::all);
+  both += single_pass_use(layer, Pass::backward_weight, Extent::all);
   return both;
 }
 
-double RooflineTimes::single_pass_us(const Layer& layer, Pass pass, bool selected_only) const {
+double RooflineTimes::single_pass_us(const Layer& layer, Pass pass, Extent extent) const {
   double kernels_us = 0, attention_us = 0, kernels = 0;
   bool routes = false;
   for (const Kernel& kernel : layer.work.kernels) {
-    if (!runs(kernel, pass, selected_only)) continue;
+    if (!runs(kernel, pass, extent)) continue;
     const double us = kernel.count * kernels_.us(kernel);
     kernels_us += us;
     if (kernel.kind == KernelKind::attention) attention_us += us;
@@ -165,15 +173,15 @@ double RooflineTimes::single_pass_us(const Layer& layer, Pass pass, bool selecte
   }
   kernels_us = std::max(kernels_us, kernels * machine_.device.kernel_issue_us);
   if (routes) kernels_us += machine_.device.stack.routing_us;
-  return kernels_us + collectives_us(layer, pass, selected_only, kernels_us, attention_us);
+  return kernels_us + collectives_us(layer, pass, extent, kernels_us, attention_us);
 }
 
 /// The time that collectives add to the kernels of a pass.
-double RooflineTimes::collectives_us(const Layer& layer, Pass pass, bool selected_only,
+double RooflineTimes::collectives_us(const Layer& layer, Pass pass, Extent extent,
                                      double kernels_us, double attention_us) const {
   double exposed_us = 0, hidden_us = 0, rings_us = 0;
   for (const Collective& collective : layer.work.collectives) {
-    if (!runs(collective, pass, selected_only)) continue;
+    if (!runs(collective, pass, extent)) continue;
     const Members members = group_of(collective);
     const double us = collective.count * group_us(collective, members);
     const double hidden = hidden_share(collective, members);
@@ -197,14 +205,14 @@ double RooflineTimes::hidden_share(const Collective& collective, const Members& 
   return split && overlaps_tensor_ ? machine_.device.stack.tensor_hidden : 0;
 }
 
-DeviceUse RooflineTimes::single_pass_use(const Layer& layer, Pass pass, bool selected_only) const {
+DeviceUse RooflineTimes::single_pass_use(const Layer& layer, Pass pass, Extent extent) const {
   DeviceUse use;
   for (const Kernel& kernel : layer.work.kernels) {
-    if (!runs(kernel, pass, selected_only)) continue;
+    if (!runs(kernel, pass, extent)) continue;
     const bool matrix = kernel.kind != KernelKind::vector;
     (matrix ? use.compute_us : use.memory_us) += kernel.count * kernels_.us(kernel);
   }
-  use.network_us = collectives_us(layer, pass, selected_only, 0, 0);
+  use.network_us = collectives_us(layer, pass, extent, 0, 0);
   return use;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -55,8 +56,9 @@ class RooflineTimes {
   /// The spec must have a machine. Throws InputError when its device has no peak for the precision.
   explicit RooflineTimes(const HardwareSpec& spec);
 
-  /// Microseconds. B is I plus W; recomputation is F, or the selected kernels of F. Throws
-  /// InputError when a collective has no link.
+  /// Microseconds. B is I plus W; recomputation is F, or the selected kernels of F, or those that
+  /// its backward needs where the stack stops there. Throws InputError when a collective has no
+  /// link.
   double pass_us(const Layer& layer, Pass pass) const;
 
   /// What the time of a pass consists of; kernels other than matrix products occupy the memory.
@@ -66,11 +68,16 @@ class RooflineTimes {
   double peak_flops() const { return kernels_.peak_flops(); }
 
  private:
-  double single_pass_us(const Layer& layer, Pass pass, bool selected_only) const;
-  double saved_us(const Layer& layer, std::span<const Pass> passes, bool selected_only) const;
-  double collectives_us(const Layer& layer, Pass pass, bool selected_only, double kernels_us,
+  /// What runs of F, I or W: all of it, or of F what recomputation repeats.
+  enum class Extent : std::uint8_t { all, without_end, selected };
+  Extent extent_of(const Layer& layer, Pass pass) const;
+  template <class Work>
+  static bool runs(const Work& work, Pass pass, Extent extent);
+  double single_pass_us(const Layer& layer, Pass pass, Extent extent) const;
+  double saved_us(const Layer& layer, std::span<const Pass> passes, Extent extent) const;
+  double collectives_us(const Layer& layer, Pass pass, Extent extent, double kernels_us,
                         double attention_us) const;
-  DeviceUse single_pass_use(const Layer& layer, Pass pass, bool selected_only) const;
+  DeviceUse single_pass_use(const Layer& layer, Pass pass, Extent extent) const;
   Members group_of(const Collective& collective) const;
   double group_us(const Collective& collective, const Members& members) const;
   double hidden_share(const Collective& collective, const Members& members) const;

@@ -29,7 +29,8 @@ struct LayerKey {
 
 /// What recomputation repeats of a layer, where anything of its stage is recomputed.
 enum class Repeated : std::uint8_t {
-  all,
+  all,       // until all is back that its backward reads, where the stack stops there
+  output,    // what it puts out as well, from which the next layer is made again
   selected,  // only what is marked
   nothing,   // the layer keeps its activation
 };

@@ -32,6 +32,7 @@ struct Kernel {
   bool fused = false;    // moves `bytes` in any framework, without further passes over its data
   double count = 1;
   bool selective = false;  // selective recomputation repeats it
+  bool closes = false;     // of F: no backward of its layer reads its result, or a later one
 
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
@@ -57,6 +58,7 @@ struct Collective {
   double bytes = 0;  // of the whole tensor; for ring_exchange and all_to_all, of one device
   double count = 1;
   bool selective = false;  // selective recomputation repeats it
+  bool closes = false;     // as of a kernel
   double copies = 1;       // of an all-to-all: the experts that each of its values goes to
 
   friend bool operator==(const Collective&, const Collective&) = default;

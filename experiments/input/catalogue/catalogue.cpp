@@ -335,9 +335,9 @@ Stack stack_of(const CatalogueItem& item, std::string_view device) {
   }
   facts.erase("attention");  // a name: the speeds are those of the device
   // Which runs were fitted, how it overlaps and sends, and what it keeps; no price of a kernel.
-  for (const char* key :
-       {"fitted_devices", "fitted_kernel_us", "fitted_expert_tokens", "overlap_gathers",
-        "hides_rings", "deduplicates", "keeps_narrow", "leaves_placeholders"}) {
+  for (const char* key : {"fitted_devices", "fitted_kernel_us", "fitted_expert_tokens",
+                          "overlap_gathers", "hides_rings", "deduplicates", "keeps_narrow",
+                          "leaves_placeholders", "stops_recomputing"}) {
     facts.erase(key);
   }
   for (const auto& [name, fact] : facts.items()) note(fact, name, stack.provenance);

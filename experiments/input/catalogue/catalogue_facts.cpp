@@ -166,6 +166,7 @@ const Fields& device_fields() {
             "power_cap_watts", count(), "",
             [](const json& cap, D& device) { device.power_share = share_under_cap(device, cap); })),
         fact(field<&D::like>("like", name())),
+        fact(field<&D::usual_stack>("usual_stack", name())),
         field<D>("attention",
                  list_of(with_origin(attention_fields(), {"source", "assumption"}), 1, 100),
                  "speeds of attention kernels by the keys that an average query reads: half of the "
@@ -349,6 +350,9 @@ const std::vector<Field>& stack_constants() {
                                 "the same of kernels that route tokens to experts"),
       field<&C::routing_us>("routing_us", any_us(),
                             "that a pass through a layer of experts waits for the host"),
+      field<&C::stops_recomputing>("stops_recomputing", truth(),
+                                   "recomputation of a layer ends when all is back that its "
+                                   "backward reads, without its last product"),
       field<&C::hides_rings>("hides_rings", truth(),
                              "keys and values travel around context groups behind attention"),
       field<&C::deduplicates>("deduplicates", truth(),

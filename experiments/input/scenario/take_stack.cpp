@@ -35,14 +35,15 @@ const CatalogueItem* stack_named(const Catalogue& catalogue, const std::string& 
   return item != nullptr ? item : newest_of(catalogue, name);
 }
 
-/// The stack that a scenario means without naming one: the newest, which is PyTorch's own for
-/// sharded weights where that was measured on the device. nullptr: none.
+/// The stack that a scenario means without naming one: the device's usual one, or the newest, which
+/// is PyTorch's own for sharded weights where that was measured on the device. nullptr: none.
 const CatalogueItem* usual_stack(const Scenario& scenario, const Catalogue& catalogue,
-                                 const std::string& device) {
+                                 const Device& on, const std::string& device) {
   const HardwareSection& hardware = scenario.hardware;
   const bool stated = hardware.efficiency || hardware.memory_efficiency;
   const bool profiled = !hardware.profile.empty() || hardware.name == "measured";
   if (stated || profiled || !scenario.model.by_kind()) return nullptr;
+  if (!on.usual_stack.empty()) return stack_named(catalogue, on.usual_stack);
   const CatalogueItem* sharded = stack_named(catalogue, "fsdp-compiled");
   const bool shards = scenario.memory.zero >= 2 && sharded != nullptr;
   return shards && stack_of(*sharded, device).known_device
@@ -51,10 +52,10 @@ const CatalogueItem* usual_stack(const Scenario& scenario, const Catalogue& cata
 }
 
 const CatalogueItem* stack_item(const Scenario& scenario, const Catalogue& catalogue,
-                                const std::string& device) {
+                                const Device& on, const std::string& device) {
   const std::string& stated = scenario.hardware.stack.name;
   if (stated == none) return nullptr;
-  if (stated.empty()) return usual_stack(scenario, catalogue, device);
+  if (stated.empty()) return usual_stack(scenario, catalogue, on, device);
   if (const CatalogueItem* item = stack_named(catalogue, stated)) return item;
   throw in_file(scenario.source, InputError("/hardware/stack",
                                             unknown_text(fmt::format("name \"{}\"", stated), stated,
@@ -130,7 +131,7 @@ StackSpread spread_of(const Scenario& scenario, const Stack& stack) {
 std::optional<Confidence> take_stack(const Scenario& scenario, const Catalogue& catalogue,
                                      Device& device, std::vector<std::string>& notes) {
   const std::string& chip = device.like.empty() ? device.name : device.like;
-  const CatalogueItem* item = stack_item(scenario, catalogue, chip);
+  const CatalogueItem* item = stack_item(scenario, catalogue, device, chip);
   if (item == nullptr) return std::nullopt;
   const Stack stack = stack_of(*item, chip);
   // What a user's own file states of a device is all there is, unless it is like another or the

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <ranges>
 
 #include "sim/base/error.hpp"
 
@@ -19,7 +20,23 @@ void add(std::optional<double>& sum, const std::optional<double>& part) {
 
 }  // namespace
 
+void close_with_product(LayerWork& work) {
+  bool closes = true;
+  for (Kernel& kernel : work.kernels | std::views::reverse) {
+    if (kernel.pass != Pass::forward || !closes) continue;
+    kernel.closes = true;
+    closes = kernel.kind != KernelKind::matrix;
+  }
+  for (Collective& one : work.collectives) {
+    const bool leaves =
+        one.kind == CollectiveKind::all_reduce || one.kind == CollectiveKind::reduce_scatter;
+    one.closes = one.pass == Pass::forward && leaves;
+  }
+}
+
 void append(LayerWork& block, LayerWork part) {
+  for (Kernel& kernel : block.kernels) kernel.closes = false;
+  for (Collective& one : block.collectives) one.closes = false;
   block.parameters += part.parameters;
   block.active_parameters += part.active_parameters;
   block.held_parameters += part.held_parameters;

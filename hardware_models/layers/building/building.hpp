@@ -57,6 +57,11 @@ struct LayerWork {
   std::optional<double> backward_input_us;
   std::optional<double> backward_weight_us;
 };
+
+/// Marks the last product of F, what follows it, and the collective that its sum leaves by: no
+/// backward reads what they make.
+void close_with_product(LayerWork& work);
+
 /// Bytes that W needs of those kept.
 inline double needed_by_weight(const LayerWork& work) {
   return work.weight_bytes.value_or(work.kept_bytes);

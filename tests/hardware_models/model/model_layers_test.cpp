@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -208,6 +212,10 @@ TEST_CASE("of the layers of a stage, the first are made again and the others kee
     CHECK(pairs.layers[3].workspace_bytes == model.layers[1].workspace_bytes);
     // The input of the second is restored for I and read by W.
     CHECK(pairs.layers[2].pending_weight_bytes == model.layers[2].pending_weight_bytes + 32768);
+    // The second is made again from what the first puts out.
+    CHECK(pairs.layers[1].work.repeated == Repeated::output);
+    CHECK(pairs.layers[2].work.repeated == Repeated::all);
+    CHECK(pairs.layers[3].work.repeated == Repeated::all);
   }
 }
 
@@ -222,6 +230,39 @@ TEST_CASE("a stage made again as a whole keeps the input of its first layer only
   CHECK(model.layers[1].stash_bytes == 0);
   CHECK(model.layers[1].recomputed_bytes == again + 32768);
   CHECK(model.layers[2].stash_bytes == 32768);
+  CHECK(model.layers[0].work.repeated == Repeated::output);
+  CHECK(model.layers[1].work.repeated == Repeated::all);
+}
+
+TEST_CASE(
+    "a block closes with the last product of its network, unless something behind it is kept") {
+  const auto closing = [](const BlockSpec& block, const CellShape& on) {
+    const LayerWork work = work_of(block, on);
+    double flops = 0, bytes = 0;
+    for (const Kernel& kernel : work.kernels) {
+      if (!kernel.closes) continue;
+      CHECK(kernel.pass == Pass::forward);
+      (kernel.kind == KernelKind::matrix ? flops : bytes) +=
+          kernel.kind == KernelKind::matrix ? kernel.flops : kernel.bytes;
+    }
+    const auto collectives =
+        std::ranges::count_if(work.collectives, [](const Collective& one) { return one.closes; });
+    return std::tuple{flops, bytes, collectives};
+  };
+  using Closing = std::tuple<double, double, std::ptrdiff_t>;
+  // 256 tokens by 256 by 64; the sum of three tensors of 32768 bytes behind it.
+  const Closing product{2.0 * 256 * 256 * 64, 3 * 32768, 0}, nothing{0, 0, 0};
+  CHECK(closing(block_of({mlp(64, 256)}), shape) == product);
+  CHECK(closing(block_of({classic_attention(), mlp(64, 256)}), shape) == product);
+  CHECK(closing(block_of({mlp(64, 256), classic_attention()}), shape) == nothing);
+  LayerSpec masked = mlp(64, 256);
+  masked.numbers["dropout"] = 1;
+  CHECK(closing(block_of({masked}), shape) == nothing);
+  CellShape split = shape;
+  split.tensor = 2;
+  CHECK(std::get<2>(closing(block_of({mlp(64, 256)}), split)) == 1);  // the sum of the group
+  split.sequence_parallel = true;
+  CHECK(std::get<2>(closing(block_of({mlp(64, 256)}), split)) == 1);  // the scatter
 }
 
 TEST_CASE("embedding and head are not made again with the blocks between them") {

@@ -83,6 +83,26 @@ TEST_CASE("rings run behind attention where the stack lets them") {
   CHECK(forward_us(spec, layer) == doctest::Approx(1000 + std::max(0.0, exposed_us - 1000)));
 }
 
+TEST_CASE(
+    "recomputation leaves out the end of a layer where the stack stops and nothing needs it") {
+  HardwareSpec spec = machines_of_eight();
+  Layer layer = layer_with({.kind = CollectiveKind::all_reduce, .bytes = 4e5, .closes = true});
+  layer.work.kernels.push_back({.kind = KernelKind::matrix, .flops = 20e9, .closes = true});
+  const auto again_us = [&] { return RooflineTimes(spec).pass_us(layer, Pass::recompute); };
+  const double all_us = forward_us(spec, layer);
+  REQUIRE(all_us > 1200);
+  CHECK(again_us() == all_us);
+  spec.machine->device.stack.stops_recomputing = true;
+  CHECK(again_us() == doctest::Approx(1000));
+  CHECK(RooflineTimes(spec).use(layer, Pass::recompute).compute_us == doctest::Approx(1000));
+  CHECK(forward_us(spec, layer) == all_us);
+  layer.work.repeated = Repeated::output;
+  CHECK(again_us() == all_us);
+  layer.work.repeated = Repeated::selected;
+  layer.work.kernels.back().selective = true;
+  CHECK(again_us() == doctest::Approx(200));
+}
+
 TEST_CASE("a shared expert runs beside the all-to-alls of the others, never below the longer one") {
   HardwareSpec spec = machines_of_eight();
   spec.expert = 4;
