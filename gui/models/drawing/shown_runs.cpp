@@ -39,7 +39,7 @@ void keep_ops(const RunsOnAxis& from, const RunsOnAxis& to, KeptOps& kept) {
 
 }  // namespace
 
-ViewedRunPtr whole(const ViewedRunPtr& run) { return run->brief ? viewed(*run->scenario) : run; }
+ViewedRunPtr whole(const ViewedRunPtr& run) { return run->brief ? viewed(run->scenario) : run; }
 
 ShownRuns made_of(const WishedRuns& wish, ShownRuns before) {
   ShownRuns made;

@@ -80,8 +80,13 @@ std::string recorded_text(const ViewedRun& run) {
 
 }  // namespace
 
+ViewedRunPtr viewed(std::shared_ptr<const Scenario> scenario) {
+  RunResult result = run(*scenario);
+  return viewed_result(std::move(result), std::move(scenario));
+}
+
 ViewedRunPtr viewed(const Scenario& scenario) {
-  return viewed_result(run(scenario), std::make_shared<const Scenario>(scenario));
+  return viewed(std::make_shared<const Scenario>(scenario));
 }
 
 ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario) {
@@ -93,7 +98,7 @@ ViewedRunPtr viewed_after(Chain& chain, Scenario scenario) {
   Layout layout = chain.layout(*kept);
   if (!layout.codec.phases.empty()) return viewed(std::move(layout), std::move(kept));
   auto outcome = chain.simulate(layout);
-  if (std::holds_alternative<Finding>(outcome)) return viewed(*kept);
+  if (std::holds_alternative<Finding>(outcome)) return viewed(std::move(kept));
   auto& [priced, timeline, peak_flops, batch, replica] = std::get<Simulated>(outcome);
   auto run = std::make_shared<ViewedRun>();
   run->brief = true;

@@ -61,6 +61,7 @@ using ViewedRunPtr = std::shared_ptr<const ViewedRun>;
 
 /// Simulates a scenario. Throws InputError that starts with the file, also if the run does not
 /// finish.
+ViewedRunPtr viewed(std::shared_ptr<const Scenario> scenario);
 ViewedRunPtr viewed(const Scenario& scenario);
 
 /// Simulates a layout that was changed after it was settled.

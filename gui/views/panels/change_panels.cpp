@@ -98,14 +98,17 @@ void WhatIfPanel::turn(const std::string& pointer, const QString& value) {
   quiet_ = true;
   for (const Row& row : rows_) {
     if (row.knob->pointer != pointer) continue;
-    if (row.choice != nullptr) row.choice->setCurrentText(value);
+    if (row.choice != nullptr) {
+      row.choice->setPlaceholderText(value);  // first: it may choose the first word
+      row.choice->setCurrentIndex(row.choice->findText(value));
+    }
     const std::optional<double> number = knob_number(*row.knob, value.toStdString());
     if (row.field != nullptr) {
       row.field->setText(number ? QString::fromStdString(knob_text(*row.knob, *number)) : value);
       row.field->setCursorPosition(0);
     }
-    if (row.slider != nullptr && number) {
-      const double at = position_of(*row.knob, *number);
+    if (row.slider != nullptr && (number || value.isEmpty())) {
+      const double at = number ? position_of(*row.knob, *number) : 0;
       row.slider->setValue(static_cast<int>(std::lround(at * slider_steps)));
     }
   }
@@ -196,23 +199,30 @@ ScenarioPanel::ScenarioPanel(QWidget* parent)
   show_scenario(nullptr);
 }
 
-void ScenarioPanel::show_scenario(const Scenario* scenario) {
-  if (editor_->hasFocus() && scenario != nullptr) return;
+void ScenarioPanel::show_scenario(std::shared_ptr<const Scenario> scenario) {
+  if (scenario != nullptr && scenario == shown_) return;
+  forget_text();
   quiet_ = true;
   editor_->setReadOnly(scenario == nullptr);
   editor_->setPlainText(scenario == nullptr ? QString()
                                             : QString::fromStdString(document_text(*scenario)));
   quiet_ = false;
   if (scenario != nullptr) source_ = scenario->source;
+  shown_ = std::move(scenario);
   show_problem({}, std::nullopt);
+}
+
+void ScenarioPanel::forget_text() {
+  wait_.stop();
+  shown_ = nullptr;
 }
 
 void ScenarioPanel::check() {
   const std::string text = editor_->toPlainText().toStdString();
   try {
-    const Scenario scenario = parse_scenario(text, source_);
+    shown_ = std::make_shared<const Scenario>(parse_scenario(text, source_));
     show_problem({}, std::nullopt);
-    if (on_scenario) on_scenario(scenario);
+    if (on_scenario) on_scenario(shown_);
   } catch (const std::exception& error) {
     show_fault(QString::fromUtf8(error.what()));
   }

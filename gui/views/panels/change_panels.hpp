@@ -66,8 +66,10 @@ class ScenarioPanel : public QWidget {
  public:
   explicit ScenarioPanel(QWidget* parent = nullptr);
 
-  /// Shows a scenario, unless its text is being written.
-  void show_scenario(const Scenario* scenario);
+  /// Shows a scenario, unless its text is here already, as a hand wrote it.
+  void show_scenario(std::shared_ptr<const Scenario> scenario);
+  /// Drops what was written and is not checked yet; what is shown next replaces the text.
+  void forget_text();
   QPlainTextEdit& editor() { return *editor_; }
   QString problem() const { return problem_->text(); }
   QCompleter& completer() { return *completer_; }
@@ -75,7 +77,7 @@ class ScenarioPanel : public QWidget {
   void check();
 
   /// A text without faults was written.
-  std::function<void(const Scenario&)> on_scenario;
+  std::function<void(std::shared_ptr<const Scenario>)> on_scenario;
   /// Shows what is wrong, at the place that the message names; empty: nothing is.
   void show_fault(const QString& message);
 
@@ -91,6 +93,7 @@ class ScenarioPanel : public QWidget {
   QLabel* problem_;
   QTimer wait_;
   QCompleter* completer_;
+  std::shared_ptr<const Scenario> shown_;  // that the text is of, or was when it had no faults
   std::string source_ = "-";
   bool quiet_ = false;
 };

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t most_undone = 50;
 constexpr std::size_t most_bytes = std::size_t{128} << 20;  // of what undoing brings back
 constexpr std::size_t most_tasks = 12'000'000;              // of plans that are kept
+constexpr const char* order_dropped = "The changed order was dropped; Ctrl+Z brings it back";
 
 ViewedRunPtr run_of(std::variant<ViewedRunPtr, MoveRefused> moved) {
   if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
@@ -29,7 +30,7 @@ RunBefore before_change(const ViewedRunPtr& run, std::shared_ptr<const Scenario>
 ViewedRunPtr brought_back(const RunBefore& before) {
   if (before.run != nullptr) return before.run;
   return before.layout != nullptr ? viewed(*before.layout, before.scenario)
-                                  : viewed(*before.scenario);
+                                  : viewed(before.scenario);
 }
 
 /// Lets runs go, the oldest first, until the others have room; then orders that hands made, with
@@ -54,7 +55,9 @@ void keep_within(std::size_t bytes, std::vector<RunBefore>& past) {
 RunChanges::RunChanges(OpenRuns& runs)
     : RunController(runs), what_if_(new WhatIfPanel), scenario_panel_(new ScenarioPanel) {
   what_if_->on_turn = [this] { turn_knobs(); };
-  scenario_panel_->on_scenario = [this](const Scenario& scenario) { set_scenario(scenario); };
+  scenario_panel_->on_scenario = [this](std::shared_ptr<const Scenario> scenario) {
+    set_scenario(std::move(scenario));
+  };
   rest_.setSingleShot(true);
   rest_.setInterval(150);
   QObject::connect(&rest_, &QTimer::timeout, &rest_, [this] { hands_rest(); });
@@ -71,7 +74,9 @@ void RunChanges::show_tab() {
 void RunChanges::show_text() {
   OpenRun* const open = now();
   if (open == nullptr) what_if_->show_scenario(nullptr);
-  scenario_panel_->show_scenario(open == nullptr ? nullptr : open->run->scenario.get());
+  if (open == nullptr) return scenario_panel_->show_scenario(nullptr);
+  // While another run is made, the text is that of the run to come.
+  scenario_panel_->show_scenario(runs_.is_stale(*open) ? open->changes.base : open->run->scenario);
 }
 
 void RunChanges::begin_at(OpenRun& open) { begin_at(open, open.run->scenario); }
@@ -90,7 +95,7 @@ void RunChanges::finish() {
 }
 
 void RunChanges::change_run(OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin,
-                            std::function<void(OpenRun&, const QString&)> then) {
+                            Then then) {
   const TimelineCanvas* const canvas = open.canvas;
   runs_.replace(open, std::move(make),
                 [this, canvas, origin, then = std::move(then)](const QString& problem) {
@@ -138,16 +143,24 @@ void RunChanges::turn_knobs() {
       [chain = chain_, base = open->changes.base, settings = std::move(settings)] {
         return viewed_after(*chain, chain->changed(*base, settings));
       },
-      Origin::knobs);
+      Origin::knobs, saying_order_dropped(*open));
 }
 
-void RunChanges::set_scenario(const Scenario& scenario) {
+void RunChanges::set_scenario(std::shared_ptr<const Scenario> scenario) {
   OpenRun* const open = now();
   if (open == nullptr || !open->run->scenario) return;
   remember(*open, before_change(open->run, open->changes.base));
-  begin_at(*open, std::make_shared<const Scenario>(scenario));
+  begin_at(*open, scenario);
   change_run(
-      *open, [base = open->changes.base] { return viewed(*base); }, Origin::editor);
+      *open, [scenario] { return viewed(scenario); }, Origin::editor, saying_order_dropped(*open));
+}
+
+/// A scenario has no order that a hand made.
+RunChanges::Then RunChanges::saying_order_dropped(const OpenRun& open) const {
+  if (!has_changed_order(*open.run)) return {};
+  return [this](OpenRun&, const QString& problem) {
+    if (problem.isEmpty()) show_message(order_dropped);
+  };
 }
 
 void RunChanges::undo(bool forward) {
@@ -160,6 +173,7 @@ void RunChanges::undo(bool forward) {
   const RunBefore before = std::move(from.back());
   from.pop_back();
   runs_.take_back(open);
+  scenario_panel_->forget_text();
   begin_at(open, before.base);
   show_message(forward ? "Done again" : "Undone");
   change_run(
@@ -246,10 +260,11 @@ void RunChanges::move_boundary(OpenRun& open, std::uint32_t rank, int layers, bo
         remember(changed, before_change(from, changed.changes.base));
         begin_at(changed);
         show_message(
-            QString("%1 moved %2 rank %3; Ctrl+Z undoes it")
+            QString("%1 moved %2 rank %3; Ctrl+Z undoes it%4")
                 .arg(qt_text(counted(static_cast<std::uint64_t>(std::abs(gained)), "layer")))
                 .arg(gained > 0 ? "to" : "from")
-                .arg(rank));
+                .arg(rank)
+                .arg(has_changed_order(*from) ? "; the changed order was dropped" : ""));
       });
   if (released) open.changes.grabbed = nullptr;
 }

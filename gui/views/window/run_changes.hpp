@@ -23,7 +23,10 @@ class RunChanges : RunController {
   /// The knobs begin at a run as it is now.
   void begin_at(OpenRun& open);
   void turn_knobs();
-  void set_scenario(const Scenario& scenario);
+  void set_scenario(std::shared_ptr<const Scenario> scenario);
+  void set_scenario(const Scenario& scenario) {
+    set_scenario(std::make_shared<const Scenario>(scenario));
+  }
   void undo(bool forward);
   void move_op(bool later);
   void hands_rest();
@@ -40,8 +43,9 @@ class RunChanges : RunController {
   enum class Origin { knobs, editor, canvas };
 
   void begin_at(OpenRun& open, std::shared_ptr<const Scenario> base);
-  void change_run(OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin,
-                  std::function<void(OpenRun& open, const QString& problem)> then = {});
+  using Then = std::function<void(OpenRun& open, const QString& problem)>;
+  void change_run(OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin, Then then = {});
+  Then saying_order_dropped(const OpenRun& open) const;
   void show_change_problem(const QString& problem, Origin origin);
   void complete_run(OpenRun& open);
   void remember(OpenRun& open, RunBefore before);

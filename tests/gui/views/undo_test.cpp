@@ -1,0 +1,133 @@
+#include <doctest/doctest.h>
+
+#include <QSlider>
+
+#include "experiments/input/scenario/document.hpp"
+#include "gui/models/change/moves.hpp"
+#include "gui/views/output/run_output.hpp"
+#include "tests/gui/views/opened.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock {
+namespace {
+
+using testing::Opened;
+
+/// The shipped scenario, with a folder for other files.
+struct OpenedBeside : Opened {
+  QString file(const char* name, const char* setting) {
+    const Scenario other = changed(read_scenario(testing::first_scenario.toStdString()), {setting});
+    return QString::fromStdString(folder.file(name, document_text(other)));
+  }
+  /// The shipped run as a recording.
+  QString recorded() {
+    export_run(run(), folder.path("recorded.timeline"));
+    return QString::fromStdString(folder.path("recorded.timeline"));
+  }
+  void open(const QStringList& files) {
+    window.files().open_files_now(files);
+    settle();
+  }
+  void compare_with(const QString& file) {
+    window.files().compare_with({file});
+    settle();
+  }
+  void set_microbatches(const char* number) {
+    window.changes().set_scenario(
+        changed(*run().scenario, {std::string("/schedule/microbatches=") + number}));
+    settle();
+  }
+  /// Calls an action of the menu, since keys would go to the field that has the focus.
+  void undo() {
+    window.changes().undo(/*forward=*/false);
+    settle();
+  }
+  template <class Control>
+  Control& control(const char* name) {
+    for (auto* each : window.changes().what_if().findChildren<Control*>()) {
+      if (each->accessibleName() == name) return *each;
+    }
+    FAIL("there is no such control");
+    std::abort();
+  }
+  std::uint32_t microbatches() { return run().layout->microbatches; }
+  testing::Scratch folder;
+};
+
+TEST_CASE("scenario: a text in hand gives way to that of another tab, and to what undo brings") {
+  OpenedBeside opened;
+  const Time span = opened.run().span();
+  opened.open({opened.file("zb.json", "/schedule/name=zb-h1")});
+  QPlainTextEdit& editor = opened.window.changes().scenario_panel().editor();
+  opened.window.panels().strip().open("Scenario");
+  editor.setFocus();
+  REQUIRE(editor.hasFocus());
+  REQUIRE(editor.toPlainText().contains("zb-h1"));
+  opened.window.findChild<QTabWidget*>()->setCurrentIndex(0);
+  opened.settle();
+  editor.setFocus();
+  CHECK(!editor.toPlainText().contains("zb-h1"));
+  QTest::keyClick(&editor, Qt::Key_Space);
+  opened.window.changes().scenario_panel().check();
+  opened.settle();
+  CHECK(opened.run().span() == span);
+  // What a hand writes stays as it wrote it.
+  QString text = editor.toPlainText().replace("\"microbatches\": 8", "\"microbatches\":   6");
+  editor.setPlainText(text);
+  opened.window.changes().scenario_panel().check();
+  opened.settle();
+  CHECK(opened.microbatches() == 6);
+  CHECK(editor.toPlainText() == text);
+  editor.setPlainText(text.replace(":   6", ":   5"));  // and is not read before it is undone
+  opened.undo();
+  CHECK(opened.microbatches() == 8);
+  CHECK(editor.toPlainText().contains("\"microbatches\": 8"));
+  QTest::qWait(400);
+  opened.settle();
+  CHECK(opened.microbatches() == 8);
+}
+
+TEST_CASE("order: a change that drops a changed order says so, and undo brings it back") {
+  OpenedBeside opened;
+  const auto move = [&] {
+    opened.canvas().select(opened.op("0F4"), false);
+    opened.press(QKeySequence("Alt+Up"));
+    REQUIRE(has_changed_order(opened.run()));
+  };
+  move();
+  opened.control<QSlider>("Link latency").setValue(700);
+  REQUIRE(QTest::qWaitFor([&] { return !has_changed_order(opened.run()); }, 60000));
+  opened.settle();
+  CHECK(opened.window.message() == "The changed order was dropped; Ctrl+Z brings it back");
+  opened.press(QKeySequence("Ctrl+Z"));
+  CHECK(has_changed_order(opened.run()));
+  opened.set_microbatches("4");
+  CHECK(opened.window.message() == "The changed order was dropped; Ctrl+Z brings it back");
+  opened.window.runs().say({});
+  opened.set_microbatches("8");
+  CHECK(!opened.window.message().contains("order"));
+}
+
+TEST_CASE("what if: a value that is undone, or that a run does not have, is shown no more") {
+  OpenedBeside opened;
+  auto& recompute = opened.control<QComboBox>("Recomputation");
+  const QString before = recompute.currentText();
+  recompute.setCurrentText("selective");
+  recompute.textActivated("selective");
+  opened.settle();
+  opened.undo();
+  CHECK(recompute.currentText() == before);
+  auto& chunks = opened.control<QSlider>("Chunks per rank");
+  const int at = chunks.value();
+  chunks.setValue(at + 300);
+  opened.settle();
+  opened.undo();
+  CHECK(chunks.value() == at);
+  auto& schedule = opened.control<QComboBox>("Schedule");
+  CHECK(schedule.currentText() == "1f1b");
+  opened.open({opened.recorded()});
+  CHECK(schedule.currentText().isEmpty());
+}
+
+}  // namespace
+}  // namespace penstock
