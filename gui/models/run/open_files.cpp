@@ -150,7 +150,8 @@ ViewedRunPtr open_standard_input() {
       parse_scenario(kind == ViewedFile::order ? scenario_of_order("-", content) : content, "-"));
 }
 
-ViewedRunPtr open_pipeline(const std::vector<std::string>& traces, const std::string& source,
+ViewedRunPtr open_pipeline(const std::vector<std::string>& traces,
+                           const std::vector<std::string>& files,
                            const std::function<void(double)>& on_progress) {
   TraceReading reading{.files = traces,
                        .pipeline_ranks = {},
@@ -167,13 +168,15 @@ ViewedRunPtr open_pipeline(const std::vector<std::string>& traces, const std::st
         RecordedIterations{run.title, std::move(run.numbers), std::move(run.measured.iterations)});
   }
   return viewed(Recording{std::move(run.job.priced.plan), std::move(run.timeline), run.title},
-                source, std::move(iterations));
+                files.front(), std::move(iterations), files);
 }
 
 /// Of traces in which no pipeline was found, and why.
-ViewedRunPtr open_lanes(const std::vector<std::string>& traces, const std::string& source,
-                        const std::string& why, const std::function<void(double)>& on_progress) {
-  auto run = std::make_shared<ViewedRun>(*viewed(lanes_of_traces(traces, on_progress), source));
+ViewedRunPtr open_lanes(const std::vector<std::string>& traces,
+                        const std::vector<std::string>& files, const std::string& why,
+                        const std::function<void(double)>& on_progress) {
+  auto run = std::make_shared<ViewedRun>(
+      *viewed(lanes_of_traces(traces, on_progress), files.front(), nullptr, files));
   run->text = fmt::format(
       "{}\n\nThese are the lanes of the traces as they are, for no pipeline was found in "
       "them:\n{}\n",
@@ -188,9 +191,9 @@ ViewedRunPtr open_traces(const std::vector<std::string>& paths,
     for (std::string& trace : traces_in(path)) traces.push_back(std::move(trace));
   }
   try {
-    return open_pipeline(traces, paths.front(), on_progress);
+    return open_pipeline(traces, paths, on_progress);
   } catch (const InputError& error) {
-    return open_lanes(traces, paths.front(), error.what(), on_progress);
+    return open_lanes(traces, paths, error.what(), on_progress);
   }
 }
 

@@ -118,9 +118,11 @@ ViewedRunPtr viewed_after(Chain& chain, Scenario scenario) {
 }
 
 ViewedRunPtr viewed(Recording recording, std::string source,
-                    std::shared_ptr<const RecordedIterations> iterations) {
+                    std::shared_ptr<const RecordedIterations> iterations,
+                    std::vector<std::string> files) {
   auto run = std::make_shared<ViewedRun>();
   run->source = std::move(source);
+  run->files = std::move(files);
   run->title = recording.title.empty() ? recording.plan.schedule : std::move(recording.title);
   if (iterations != nullptr) run->title += fmt::format(", step {}", recording.timeline.iteration);
   run->iterations = std::move(iterations);
@@ -178,7 +180,7 @@ ViewedRunPtr at_iteration(const ViewedRun& run, std::uint32_t number) {
   Recording recording{run.plan, all.timelines[place], all.title};
   recording.timeline.iteration = number;
   recording.timeline.environment = run.timeline.environment;
-  return viewed(std::move(recording), run.source, run.iterations);
+  return viewed(std::move(recording), run.source, run.iterations, run.files);
 }
 
 std::size_t bytes_of(const Layout& layout) { return layout.schedule.actions() * sizeof(Action); }

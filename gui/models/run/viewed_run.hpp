@@ -30,7 +30,8 @@ struct RecordedIterations {
 
 /// A run as the viewer shows it, simulated or measured. Never changes.
 struct ViewedRun {
-  std::string source;  // its file
+  std::string source;                // its file
+  std::vector<std::string> files{};  // of traces: all that are one run
   std::string title;
   Plan plan;
   Timeline timeline;
@@ -72,7 +73,8 @@ ViewedRunPtr viewed_after(Chain& chain, Scenario scenario);
 
 /// A recorded run, which may be one of several iterations.
 ViewedRunPtr viewed(Recording recording, std::string source,
-                    std::shared_ptr<const RecordedIterations> iterations = nullptr);
+                    std::shared_ptr<const RecordedIterations> iterations = nullptr,
+                    std::vector<std::string> files = {});
 
 /// The part of a large file between two moments, and as little more as possible.
 ViewedRunPtr viewed_part(std::shared_ptr<const LargeTimeline> file, std::string source, Time from,

@@ -15,7 +15,7 @@
 namespace penstock {
 
 /// What an undone change brings back: a scenario to simulate, with the order that a hand made. The
-/// run itself is kept while there is room for it.
+/// run itself is kept while there is room for it, and always where there is no scenario.
 struct RunBefore {
   std::shared_ptr<const Scenario> base, scenario;
   std::shared_ptr<const Layout> layout;  // nullptr: that of the scenario
@@ -24,6 +24,7 @@ struct RunBefore {
 
 /// What was changed of a run; see RunChanges.
 struct ChangesOfRun {
+  std::vector<std::string> settings;     // of a row of a sweep, over the scenario of its file
   std::shared_ptr<const Scenario> base;  // before the knobs were turned
   std::vector<RunBefore> past, future;
   ViewedRunPtr grabbed;      // when a drag began
@@ -61,6 +62,8 @@ struct OpenRun {
   std::optional<TaskId> anchor;  // of the run: both are aligned by this op
   bool slack = false;            // is shown
   ChangesOfRun changes;
+  ViewedRunPtr swapped;  // the run that was last put among the others
+  ChangesOfRun changes_of_swapped;
   StepsOfRun steps;
   WishOfRun wish;
 };

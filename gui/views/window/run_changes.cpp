@@ -11,8 +11,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t most_undone = 50;
-constexpr std::size_t most_bytes = std::size_t{128} << 20;  // of what undoing brings back
-constexpr std::size_t most_tasks = 12'000'000;              // of plans that are kept
+constexpr std::size_t most_tasks = 12'000'000;  // of plans that are kept
 constexpr const char* order_dropped = "The changed order was dropped; Ctrl+Z brings it back";
 
 ViewedRunPtr run_of(std::variant<ViewedRunPtr, MoveRefused> moved) {
@@ -33,14 +32,19 @@ ViewedRunPtr brought_back(const RunBefore& before) {
                                   : viewed(before.scenario);
 }
 
-/// Lets runs go, the oldest first, until the others have room; then orders that hands made, with
-/// the steps that they belong to.
+/// Lets runs go, the oldest first, until the others have room; then orders that hands made, and
+/// runs without a scenario but the last one, with the steps that they belong to.
 void keep_within(std::size_t bytes, std::vector<RunBefore>& past) {
-  std::size_t sum = 0;
+  std::size_t sum = 0, recorded = 0;
   std::size_t first = 0;
   for (std::size_t step = past.size(); step-- > first;) {
     RunBefore& before = past[step];
     const std::size_t own = before.run == nullptr ? 0 : bytes_of(*before.run);
+    if (before.scenario == nullptr) {
+      if (recorded > 0 && recorded + own > bytes) first = step + 1;
+      recorded += own;
+      continue;
+    }
     if (sum + own > bytes) before.run = nullptr;
     if (before.run != nullptr) sum += own;
     if (before.run == nullptr && before.layout != nullptr) sum += bytes_of(*before.layout);
@@ -161,6 +165,26 @@ RunChanges::Then RunChanges::saying_order_dropped(const OpenRun& open) const {
   return [this](OpenRun&, const QString& problem) {
     if (problem.isEmpty()) show_message(order_dropped);
   };
+}
+
+void RunChanges::read_again(OpenRun& open, std::function<ViewedRunPtr()> read) {
+  change_run(open, std::move(read), Origin::canvas,
+             [this, before = before_change(open.run, open.changes.base)](OpenRun& changed,
+                                                                         const QString& problem) {
+               if (!problem.isEmpty()) return;
+               remember(changed, before);
+               if (&changed == now()) begin_at(changed);
+               show_message("Read again; Ctrl+Z brings back the run before");
+             });
+}
+
+void RunChanges::follow_swap(OpenRun& open) {
+  if (open.swapped == open.others.front()) return;  // of two presses, shown at once
+  ChangesOfRun changes;
+  if (open.swapped == open.run) changes = std::move(open.changes_of_swapped);
+  open.changes_of_swapped = std::exchange(open.changes, std::move(changes));
+  open.swapped = open.others.front();
+  if (&open == now()) begin_at(open);
 }
 
 void RunChanges::undo(bool forward) {

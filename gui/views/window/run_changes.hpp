@@ -20,18 +20,23 @@ class RunChanges : RunController {
   void show_tab();
   /// The editor has the text of the run in front.
   void show_text();
-  /// The knobs begin at a run as it is now.
-  void begin_at(OpenRun& open);
   void turn_knobs();
   void set_scenario(std::shared_ptr<const Scenario> scenario);
   void set_scenario(const Scenario& scenario) {
     set_scenario(std::make_shared<const Scenario>(scenario));
   }
+  /// Puts a run that was read again in the place of an open one; the one before can be undone to.
+  void read_again(OpenRun& open, std::function<ViewedRunPtr()> read);
+  /// The first of the others came to the front, and the run in front among them: each keeps what
+  /// was changed of it.
+  void follow_swap(OpenRun& open);
   void undo(bool forward);
   void move_op(bool later);
   void hands_rest();
   /// Waits for the second thread, and until the run in front is whole.
   void finish();
+
+  std::size_t most_bytes = std::size_t{128} << 20;  // of what undoing brings back
 
   // The op or the boundary that a hand drags; `released`: for the last time.
   void grab_op(OpenRun& open);
@@ -42,6 +47,8 @@ class RunChanges : RunController {
   /// Where a change comes from, and where its problem is shown.
   enum class Origin { knobs, editor, canvas };
 
+  /// The knobs begin at a run as it is now, or at another scenario.
+  void begin_at(OpenRun& open);
   void begin_at(OpenRun& open, std::shared_ptr<const Scenario> base);
   using Then = std::function<void(OpenRun& open, const QString& problem)>;
   void change_run(OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin, Then then = {});

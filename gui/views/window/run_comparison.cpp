@@ -88,7 +88,7 @@ void RunComparison::swap_runs() {
       [this, shown = open.canvas](const QString& problem) {
         OpenRun* const swapped = runs_.shown_by(shown);
         if (!problem.isEmpty()) return show_message(problem);
-        if (swapped != nullptr && swapped == now()) changes_.begin_at(*swapped);
+        if (swapped != nullptr) changes_.follow_swap(*swapped);
       },
       [other] { return other; });
 }

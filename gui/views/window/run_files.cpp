@@ -41,19 +41,10 @@ QStringList without_sweeps(QStringList paths) {
   return paths;
 }
 
-/// All traces that were opened together are one run; its source is the first of them.
-RecentRun recent_run(const ViewedRun& run, const QStringList& paths,
-                     const std::vector<PaintedRunPtr>& runs) {
-  const QString source = QFile::decodeName(run.source.c_str());
-  RecentRun recent{qt_text(run.title), {source}};
-  const bool of_traces = run.scenario == nullptr && !source.endsWith(".timeline");
-  for (const QString& path : of_traces ? paths : QStringList()) {
-    const bool has_own = std::any_of(runs.begin(), runs.end(), [&](const PaintedRunPtr& each) {
-      return QFile::decodeName(each->run->source.c_str()) == path;
-    });
-    if (!has_own) recent.paths << path;
-  }
-  return recent;
+QStringList files_of(const ViewedRun& run) {
+  QStringList files;
+  for (const std::string& file : run.files) files << QFile::decodeName(file.c_str());
+  return files.isEmpty() ? QStringList{QFile::decodeName(run.source.c_str())} : files;
 }
 
 }  // namespace
@@ -90,10 +81,11 @@ void RunFiles::open_files_later(const QStringList& all) {
   open_later(
       paths,
       [all = local_paths(paths)](const OnProgress& progress) { return open_files(all, progress); },
-      [this, paths](const std::vector<PaintedRunPtr>& runs) {
+      [this](const std::vector<PaintedRunPtr>& runs) {
         for (const PaintedRunPtr& run : runs) runs_.add(run);
         for (const PaintedRunPtr& run : runs) {
-          if (run->run->source != "-") remember_run(recent_run(*run->run, paths, runs));
+          if (run->run->source == "-") continue;
+          remember_run({qt_text(run->run->title), files_of(*run->run)});
         }
         show_recent();
       });
@@ -149,19 +141,21 @@ void RunFiles::open_row(std::size_t row) {
   if (now() == nullptr || now()->changes.base == nullptr) {
     throw UsageError("Open the scenario that was swept first: rows hold only what was varied");
   }
-  std::vector<std::string> settings;
+  std::vector<std::string> settings, of_base = now()->changes.settings;
   for (std::size_t c = 0; c < swept_.columns.size(); ++c) {
     const TableCell& cell = swept_.rows[row][c];
     if (!swept_.columns[c].starts_with("/") || cell.empty()) continue;
     settings.push_back(swept_.columns[c] + "=" + cell.text);
   }
+  of_base.insert(of_base.end(), settings.begin(), settings.end());
   open_later(
       {},
       [base = now()->changes.base, settings](const OnProgress&) {
         return std::vector{viewed(changed(*base, settings))};
       },
-      [this, row](const std::vector<PaintedRunPtr>& runs) {
+      [this, row, all = std::move(of_base)](const std::vector<PaintedRunPtr>& runs) {
         runs_.add(runs.front());
+        now()->changes.settings = all;
         runs_.add_to_name(QString(" row %1").arg(row));
       },
       QString("row %1").arg(row));
@@ -185,15 +179,14 @@ void RunFiles::open_example() {
 
 void RunFiles::reload() {
   OpenRun& open = *now();
-  const QString source = QString::fromStdString(open.run->source);
-  if (!QFileInfo::exists(source)) return show_message(source + ": there is no such file any more");
-  runs_.replace(
-      open, [path = open.run->source] { return open_files({path}).front(); },
-      [this, shown = open.canvas](const QString& problem) {
-        OpenRun* const read = runs_.shown_by(shown);
-        if (!problem.isEmpty()) return show_message(problem);
-        if (read != nullptr && read == now()) changes_.begin_at(*read);
-      });
+  const QStringList files = files_of(*open.run);
+  for (const QString& file : files) {
+    if (!QFileInfo::exists(file)) return show_message(file + ": there is no such file any more");
+  }
+  changes_.read_again(open, [paths = local_paths(files), settings = open.changes.settings] {
+    const ViewedRunPtr read = open_files(paths).front();
+    return settings.empty() ? read : viewed(changed(*read->scenario, settings));
+  });
 }
 
 void RunFiles::cancel_opening() {

@@ -262,5 +262,16 @@ TEST_CASE("sweep: a column of words has a place for each of them") {
   CHECK(list.currentItem()->text(0) == "5");
 }
 
+TEST_CASE("sweep: a row that is read again is still that row") {
+  OpenedSweep opened;
+  opened.window.files().open_row(3);
+  opened.settle();
+  const ViewedRunPtr before = opened.window.now()->run;
+  opened.press(QKeySequence("F5"));
+  CHECK(opened.window.now()->run != before);
+  CHECK(opened.run().layout->microbatches == 7);
+  CHECK(opened.run().title == before->title);
+}
+
 }  // namespace
 }  // namespace penstock

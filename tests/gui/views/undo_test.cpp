@@ -87,6 +87,42 @@ TEST_CASE("scenario: a text in hand gives way to that of another tab, and to wha
   CHECK(opened.microbatches() == 8);
 }
 
+TEST_CASE("undo: A and B keep what was changed of each when they are swapped") {
+  OpenedBeside opened;
+  opened.set_microbatches("4");
+  opened.compare_with(opened.file("b.json", "/model/stages/2/forward_us=1500"));
+  opened.press(QKeySequence("X"));
+  REQUIRE(opened.microbatches() == 8);
+  opened.press(QKeySequence("Ctrl+Z"));
+  CHECK(opened.window.message() == "Nothing was changed");
+  CHECK(opened.microbatches() == 8);
+  opened.set_microbatches("12");
+  opened.press(QKeySequence("X"));
+  CHECK(opened.microbatches() == 4);
+  opened.press(QKeySequence("Ctrl+Z"));
+  CHECK(opened.microbatches() == 8);
+  opened.press(QKeySequence("Ctrl+Shift+Z"));
+  CHECK(opened.microbatches() == 4);
+}
+
+TEST_CASE("undo: a recorded run comes back however large it is, for nothing simulates it") {
+  OpenedBeside opened;
+  opened.window.changes().most_bytes = 0;
+  const QString recorded = opened.recorded();
+  opened.set_microbatches("4");
+  opened.compare_with(recorded);
+  for (const char* keys : {"X", "Ctrl+Z", "Ctrl+Shift+Z", "X"}) opened.press(QKeySequence(keys));
+  CHECK(opened.microbatches() == 4);
+  opened.open({recorded});
+  const ViewedRunPtr before = opened.window.now()->run;
+  opened.press(QKeySequence("F5"));
+  REQUIRE(opened.window.now()->run != before);
+  opened.press(QKeySequence("Ctrl+Z"));
+  CHECK(opened.window.now()->run == before);
+  opened.press(QKeySequence("Ctrl+Shift+Z"));
+  CHECK(opened.window.now()->run != before);
+}
+
 TEST_CASE("order: a change that drops a changed order says so, and undo brings it back") {
   OpenedBeside opened;
   const auto move = [&] {
@@ -106,6 +142,24 @@ TEST_CASE("order: a change that drops a changed order says so, and undo brings i
   opened.window.runs().say({});
   opened.set_microbatches("8");
   CHECK(!opened.window.message().contains("order"));
+}
+
+TEST_CASE("reload: all traces of a run are read again, and what was changed can be undone to") {
+  OpenedBeside opened;
+  const QString traces = QString(PENSTOCK_ROOT) + "/tests/torch/traces/2.15.0-zb-h1/";
+  opened.open({traces + "rank0.json.gz", traces + "rank1.json.gz"});
+  const std::string title = opened.run().title;
+  REQUIRE(opened.run().plan.class_names.empty());
+  opened.press(QKeySequence("Shift+I"));
+  opened.press(QKeySequence("F5"));
+  CHECK(opened.run().title == title);
+  CHECK(opened.run().plan.class_names.empty());
+  opened.window.findChild<QTabWidget*>()->setCurrentIndex(0);
+  opened.set_microbatches("4");
+  opened.press(QKeySequence("F5"));
+  CHECK(opened.microbatches() == 8);
+  opened.press(QKeySequence("Ctrl+Z"));
+  CHECK(opened.microbatches() == 4);
 }
 
 TEST_CASE("what if: a value that is undone, or that a run does not have, is shown no more") {
