@@ -64,10 +64,9 @@ ShownRuns made_of(const WishedRuns& wish, ShownRuns before) {
     made.runs = {std::move(first), before.runs.others, {}};  // ops are kept from before
     for (PaintedRunPtr& other : made.runs.others) other = dressed(other, run->plan, wish.with);
   }
-  if (wish.with.slack && (!same || before.slack == nullptr)) {
-    made.slack = std::make_shared<const std::vector<float>>(slack_of(run->plan, run->timeline));
-  } else if (wish.with.slack) {
-    made.slack = before.slack;
+  if (wish.with.slack && has_slack(*run)) {
+    const bool known = same && before.slack != nullptr;
+    made.slack = known ? before.slack : std::make_shared<const std::vector<float>>(slack_of(*run));
   }
   keep_ops(before.runs, made.runs, made.kept);
   return made;

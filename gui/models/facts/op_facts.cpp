@@ -95,6 +95,9 @@ class OpTeller {
   void tell_slack() {
     if (op_.run >= seen_.slack.size() || seen_.slack[op_.run] == nullptr) return;
     const double share = (*seen_.slack[op_.run])[op_.task];
+    // Others of a recorded run may have some, in gaps that nobody can explain.
+    const bool known = run_.layout != nullptr || place_on_path(run_.report, op_.task);
+    if (share <= 0 && !known) return;
     if (share <= 0) return add("slack", "none: a longer op makes the run longer");
     const double slack = share * static_cast<double>(run_.span().picoseconds);
     add("slack", short_time(static_cast<std::int64_t>(slack)) + " until the run gets longer");

@@ -78,6 +78,23 @@ std::string recorded_text(const ViewedRun& run) {
   return text;
 }
 
+/// When tasks could have begun: a simulated one begins as soon as it can. A recorded one may have
+/// begun later than all that it is known to wait for had ended, for launch or nobody knows why.
+std::vector<Time> ready_times(const ViewedRun& run) {
+  const Timeline& timeline = run.timeline;
+  if (run.layout != nullptr) return timeline.begin;
+  std::vector<Time> ready(run.plan.tasks());
+  std::vector<Time> free(run.plan.resources());
+  for (TaskId task = 0; task < run.plan.tasks(); ++task) {
+    ready[task] = std::exchange(free[run.plan.class_of(task).resource], timeline.end[task]);
+    run.plan.for_each_input(
+        task, [&](TaskId input) { ready[task] = std::max(ready[task], timeline.end[input]); });
+    const Time memory = time_in(timeline.memory_wait, task);
+    ready[task] = std::min(ready[task] + memory, timeline.begin[task]);
+  }
+  return ready;
+}
+
 }  // namespace
 
 ViewedRunPtr viewed(std::shared_ptr<const Scenario> scenario) {
@@ -198,17 +215,23 @@ std::size_t bytes_of(const ViewedRun& run) {
          (run.layout == nullptr ? 0 : bytes_of(*run.layout));
 }
 
-std::vector<float> slack_of(const Plan& plan, const Timeline& timeline) {
+bool has_slack(const ViewedRun& run) { return run.file == nullptr && run.plan.class_names.empty(); }
+
+std::vector<float> slack_of(const ViewedRun& run) {
+  const Plan& plan = run.plan;
+  const Timeline& timeline = run.timeline;
   const std::int64_t end_of_run = makespan(plan, timeline).picoseconds;
   std::vector<std::int64_t> slack(plan.tasks());
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     slack[task] = end_of_run - timeline.end[task].picoseconds;
   }
+  const std::vector<Time> ready = ready_times(run);
+  for (const PathStep& step : run.report.critical_path) slack[step.task] = 0;
   std::vector<TaskId> behind(plan.resources(), no_task);
   for (TaskId task = plan.tasks(); task-- > 0;) {
     const auto through = [&](TaskId before, TaskId after) {
       const std::int64_t wait =
-          std::max<std::int64_t>(0, (timeline.begin[after] - timeline.end[before]).picoseconds);
+          std::max<std::int64_t>(0, (ready[after] - timeline.end[before]).picoseconds);
       slack[before] = std::min(slack[before], wait + slack[after]);
     };
     TaskId& next = behind[plan.class_of(task).resource];

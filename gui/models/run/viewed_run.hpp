@@ -91,8 +91,11 @@ std::size_t bytes_of(const ViewedRun& run);
 std::size_t bytes_of(const Layout& layout);
 
 /// By how much each task could end later without a longer run, as a share of the makespan: the
-/// shortest sum of waits on a way from its end to that of the run. 0 on the critical path.
-std::vector<float> slack_of(const Plan& plan, const Timeline& timeline);
+/// shortest sum of waits on a way from its end to that of the run. 0 on the critical path. In a
+/// recorded run an op may also begin late for a reason that nobody knows: by that much at least.
+std::vector<float> slack_of(const ViewedRun& run);
+/// Whether that is known: of a part of a run, or lanes without a pipeline, it is not.
+bool has_slack(const ViewedRun& run);
 
 /// The kinds of files that the viewer opens.
 enum class ViewedFile { timeline, scenario, order, trace };

@@ -79,13 +79,10 @@ void CanvasTip::paintEvent(QPaintEvent*) {
 }
 
 SlackFinder::Slack SlackFinder::of(const ViewedRunPtr& run) {
-  // Of a part of a run, what waits for its end is not known.
-  if (run->brief || run->file != nullptr) return nullptr;
+  if (run->brief || !has_slack(*run)) return nullptr;
   const auto known = slack_.find(run);
   if (known != slack_.end()) return known->second;
-  const auto find = [run] {
-    return std::make_shared<const std::vector<float>>(slack_of(run->plan, run->timeline));
-  };
+  const auto find = [run] { return std::make_shared<const std::vector<float>>(slack_of(*run)); };
   if (run->plan.tasks() < found_at_once) return slack_[run] = find();
   slack_[run] = nullptr;
   QThreadPool::globalInstance()->start([run, find, finder = QPointer<SlackFinder>(this)] {

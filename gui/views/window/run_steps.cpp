@@ -305,6 +305,8 @@ void RunSteps::go_back(bool forward) {
 void RunSteps::toggle_slack() {
   OpenRun& open = *now();
   const bool shown = open.canvas->shows_slack();
+  const bool known = open.run->file != nullptr || has_slack(*open.run);
+  if (!shown && !known) return show_message("The slack of this run is not known");
   runs_.change_shown(
       open, [shown](ShownWith& with) { with.slack = !shown; },
       [this, shown](const QString& problem) {

@@ -40,8 +40,7 @@ TEST_CASE("times in full have every digit, or those of a step") {
 
 TEST_CASE("facts of an op: exact times, slack, why it began then, and where that leads") {
   const PaintedRunPtr run = painted_with();
-  const auto slack =
-      std::make_shared<const std::vector<float>>(slack_of(run->run->plan, run->run->timeline));
+  const auto slack = std::make_shared<const std::vector<float>>(slack_of(*run->run));
   const SeenRuns seen{.runs = {run.get()}, .slack = {slack}};
   const TaskId op = op_of(*run, "0B0");
   const Facts facts = facts_of_op(seen, op);
@@ -218,6 +217,26 @@ TEST_CASE("area of two runs: changes are of the other run minus A, also of rows 
     CHECK(change(each, "stage 2") == 16'000'000'000);
   }
   for (const AreaRow& row : of_now) CHECK(change(of_a, row.name.c_str()) == row.change);
+}
+
+TEST_CASE("facts of a measured run: no slack on the critical path, and none is said to be known") {
+  const std::string folder = std::string(PENSTOCK_ROOT) + "/tests/torch/traces/2.15.0-zb-h1/";
+  const PaintedRunPtr run = painted(
+      open_files({folder + "rank0.json.gz", folder + "rank1.json.gz"}).front(), ColourBy::pass);
+  const auto slack = std::make_shared<const std::vector<float>>(slack_of(*run->run));
+  const SeenRuns seen{.runs = {run.get()}, .slack = {slack}};
+  std::vector<bool> on_path(run->run->plan.tasks());
+  for (const PathStep& step : run->run->report.critical_path) {
+    CHECK(fact(facts_of_op(seen, step.task), "slack").starts_with("none: "));
+    on_path[step.task] = true;
+  }
+  std::size_t known = 0;
+  for (TaskId task = 0; task < run->run->plan.tasks(); ++task) {
+    const std::string told = fact(facts_of_op(seen, task), "slack");
+    if (!on_path[task]) CHECK(!told.starts_with("none: "));
+    known += told.ends_with(" until the run gets longer") ? 1 : 0;
+  }
+  CHECK(known > 0);
 }
 
 }  // namespace

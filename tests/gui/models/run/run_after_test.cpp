@@ -61,7 +61,7 @@ TEST_CASE("quick change: is brief; a plan that comes again is kept, so costs alo
 
 TEST_CASE("slack: none on the critical path; by that much an op can grow, and no more") {
   const ViewedRunPtr run = viewed(turned_run({"/model/stages/1/forward_us=1300"}));
-  const std::vector<float> slack = slack_of(run->plan, run->timeline);
+  const std::vector<float> slack = slack_of(*run);
   for (const PathStep& step : run->report.critical_path) CHECK(slack[step.task] == 0);
   const double span = static_cast<double>(run->span().picoseconds);
   std::size_t loose = 0;
