@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,12 +43,14 @@ struct SeenRuns {
   std::string of(std::uint8_t run) const;
   /// "rank 2", or its name; " of B" behind it where there are several runs.
   std::string rank_name(std::uint32_t rank, std::uint8_t run) const;
-  /// A time in full; behind it, how far that is from the left edge of the view.
-  std::string moment(std::int64_t time) const;
+  /// A time in full; behind it, how far that is from the left edge of the view. `on_axis`: where it
+  /// is drawn, if that is elsewhere.
+  std::string moment(std::int64_t time, std::optional<std::int64_t> on_axis = {}) const;
   /// The same op in another run, or none.
   ShownOp same_op(const ShownOp& op, std::uint8_t run) const;
   OpSteps steps(std::uint8_t run) const {
-    return {runs[run]->run->plan, runs[run]->run->timeline, *runs[run]->lanes};
+    const ViewedRun& of = *runs[run]->run;
+    return {of.plan, of.timeline, *runs[run]->lanes, &of.as_it_ran().timeline};
   }
 };
 

@@ -26,19 +26,22 @@ class OpTeller {
       : seen_(seen),
         op_(op),
         steps_(seen.steps(op.run)),
-        run_(*seen.runs[op.run]->run),
+        run_(seen.runs[op.run]->run->as_it_ran()),
         work_(run_.plan.class_of(op.task)),
         begin_(run_.timeline.begin[op.task].picoseconds),
         end_(run_.timeline.end[op.task].picoseconds) {}
 
   Facts tell() {
-    facts_.title = fmt::format(
-        "{}{}: {} of stage {}, microbatch {}", task_text(run_.plan, op_.task), seen_.of(op_.run),
-        pass_name(work_.pass), index(work_.stage), index(run_.plan.microbatch[op_.task]));
-    facts_.line = op_text(run_.plan, run_.timeline, op_.task, seen_.of(op_.run));
+    const Timeline& on_axis = seen_.runs[op_.run]->run->timeline;
+    facts_.title = task_text(run_.plan, op_.task) + seen_.of(op_.run);
+    if (run_.plan.class_names.empty()) {
+      facts_.title += fmt::format(": {} of stage {}, {}", pass_name(work_.pass), index(work_.stage),
+                                  microbatch_text(run_, op_.task));
+    }
+    facts_.line = op_text(run_, op_.task, seen_.of(op_.run));
     add("where", where(run_.plan, op_.task));
-    add("begin", seen_.moment(begin_));
-    add("end", seen_.moment(end_));
+    add("begin", seen_.moment(begin_, on_axis.begin[op_.task].picoseconds));
+    add("end", seen_.moment(end_, on_axis.end[op_.task].picoseconds));
     add("length", exact_time(end_ - begin_));
     tell_other_runs();
     tell_slack();
@@ -75,12 +78,16 @@ class OpTeller {
     }
   }
   std::string change(const ShownOp& a, const ShownOp& now) const {
-    const auto times = [&](const ShownOp& op) -> const Timeline& {
-      return seen_.runs[op.run]->run->timeline;
+    const auto begin_of = [&](const ShownOp& op) {
+      return seen_.runs[op.run]->run->timeline.begin[op.task];
     };
-    const Time begin = times(now).begin[now.task] - times(a).begin[a.task];
-    const Time length = times(a).end[a.task] - times(a).begin[a.task];
-    const Time longer = times(now).end[now.task] - times(now).begin[now.task] - length;
+    const auto length_of = [&](const ShownOp& op) {
+      const Timeline& timeline = seen_.runs[op.run]->run->as_it_ran().timeline;
+      return timeline.end[op.task] - timeline.begin[op.task];
+    };
+    const Time begin = begin_of(now) - begin_of(a);
+    const Time length = length_of(a);
+    const Time longer = length_of(now) - length;
     const std::string begins = "begin " + signed_time(begin.picoseconds);
     if (longer == Time{}) return begins + ", same length";
     const double share = length == Time{} ? 1
@@ -125,7 +132,7 @@ class OpTeller {
 
   void tell_documents() {
     const bool of_one = !is_tail(work_.pass) && work_.pass != Pass::update;
-    const std::size_t number = index(run_.plan.microbatch[op_.task]);
+    const std::size_t number = index(run_.plan.microbatch[op_.task]) / slices_of(run_);
     if (!of_one || !run_.microbatches || number >= run_.microbatches->size()) return;
     const PackedMicrobatch& packed = (*run_.microbatches)[number].packed;
     add("tokens", fmt::format("{:.0f} in {}, the longest {}", packed.tokens,
@@ -188,8 +195,9 @@ class OpTeller {
 std::int64_t idle_before(const OpSteps& steps, TaskId task) {
   if (is_transfer(steps.plan.class_of(task).pass)) return 0;
   const TaskId before = steps.in_lane(task, false);
-  const Time from = before == no_task ? Time{} : steps.timeline.end[before];
-  return std::max<std::int64_t>(0, (steps.timeline.begin[task] - from).picoseconds);
+  const Timeline& timeline = steps.as_it_ran != nullptr ? *steps.as_it_ran : steps.timeline;
+  const Time from = before == no_task ? Time{} : timeline.end[before];
+  return std::max<std::int64_t>(0, (timeline.begin[task] - from).picoseconds);
 }
 
 /// "ran after 0F3 on its rank".
@@ -220,9 +228,10 @@ std::string SeenRuns::rank_name(std::uint32_t rank, std::uint8_t run) const {
   return place_text(runs[run]->run->plan, rank) + of(run);
 }
 
-std::string SeenRuns::moment(std::int64_t time) const {
-  if (origin <= 0 || time < origin) return exact_time(time);
-  return fmt::format("{} (view + {})", exact_time(time), short_time(time - origin));
+std::string SeenRuns::moment(std::int64_t time, std::optional<std::int64_t> on_axis) const {
+  const std::int64_t place = on_axis.value_or(time);
+  if (origin <= 0 || place < origin) return exact_time(time);
+  return fmt::format("{} (view + {})", exact_time(time), short_time(place - origin));
 }
 
 ShownOp SeenRuns::same_op(const ShownOp& op, std::uint8_t run) const {

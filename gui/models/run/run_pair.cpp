@@ -129,6 +129,7 @@ RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& given, PairAlignm
   if (comparison.first) pair.first = comparison.ops[comparison.first->op].task.a;
   auto moved = std::make_shared<ViewedRun>(*second);
   moved->timeline = std::move(comparison.b);
+  moved->unaligned = second;
   pair.second = std::move(moved);
   pair.a = first;
   pair.now = pair.second;

@@ -56,7 +56,11 @@ struct ViewedRun {
   std::uint64_t first_task = 0;
   Time from{}, until{};
 
+  // Of one whose times were moved onto the axis of another: as it ran.
+  std::shared_ptr<const ViewedRun> unaligned;
+
   Time span() const { return report.makespan; }
+  const ViewedRun& as_it_ran() const { return unaligned == nullptr ? *this : *unaligned; }
 };
 using ViewedRunPtr = std::shared_ptr<const ViewedRun>;
 

@@ -232,12 +232,23 @@ std::vector<IdlePiece> gap_around(const RunLanes& lanes, const IdlePiece& piece)
   return pieces;
 }
 
-std::string op_text(const Plan& plan, const Timeline& timeline, TaskId task, std::string_view of) {
+std::string op_text(const ViewedRun& run, TaskId task, std::string_view of) {
+  const Plan& plan = run.plan;
+  const Timeline& timeline = run.as_it_ran().timeline;
   const std::int64_t begin = timeline.begin[task].picoseconds;
   const std::int64_t end = timeline.end[task].picoseconds;
-  return fmt::format("{}{}, {}: {} to {} ({}), microbatch {}", task_text(plan, task), of,
-                     place_text(plan, plan.class_of(task).resource), short_time(begin),
-                     short_time(end), short_time(end - begin), index(plan.microbatch[task]));
+  const std::string text = fmt::format("{}{}, {}: {} to {} ({})", task_text(plan, task), of,
+                                       place_text(plan, plan.class_of(task).resource),
+                                       short_time(begin), short_time(end), short_time(end - begin));
+  return plan.class_names.empty() ? text + ", " + microbatch_text(run, task) : text;
+}
+
+std::uint32_t slices_of(const ViewedRun& run) { return run.layout ? run.layout->slices : 1; }
+
+std::string microbatch_text(const ViewedRun& run, TaskId task) {
+  const std::uint32_t number = index(run.plan.microbatch[task]), slices = slices_of(run);
+  if (slices == 1) return fmt::format("microbatch {}", number);
+  return fmt::format("microbatch {}, slice {}", number / slices, number % slices);
 }
 
 OpQuery read_query(std::string_view text) {

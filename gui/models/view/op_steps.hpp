@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gui/models/lanes/run_lanes.hpp"
+#include "gui/models/run/viewed_run.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/report.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -18,6 +19,7 @@ struct OpSteps {
   const Plan& plan;
   const Timeline& timeline;
   const RunLanes& lanes;
+  const Timeline* as_it_ran = nullptr;  // where the timeline is moved onto the axis of another
 
   /// The next or previous op on the same rank, or of the same end of a link.
   TaskId in_lane(TaskId task, bool forward) const;
@@ -57,8 +59,10 @@ std::vector<IdlePiece> gap_around(const RunLanes& lanes, const IdlePiece& piece)
 
 /// What an op is, for a person: "2B5, rank 2: 1.2 ms to 1.4 ms (200 µs), microbatch 5". Behind the
 /// op stands the name of its run, " of B", where there are several.
-std::string op_text(const Plan& plan, const Timeline& timeline, TaskId task,
-                    std::string_view of = {});
+std::string op_text(const ViewedRun& run, TaskId task, std::string_view of = {});
+/// "microbatch 7, slice 1" of a run that cuts microbatches into slices, else "microbatch 7".
+std::string microbatch_text(const ViewedRun& run, TaskId task);
+std::uint32_t slices_of(const ViewedRun& run);
 
 /// A search for ops: all conditions that are given hold.
 struct OpQuery {

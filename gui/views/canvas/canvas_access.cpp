@@ -57,8 +57,7 @@ class OpAccess : public PartAccess {
   QString text(QAccessible::Text kind) const override {
     if (!isValid() || kind != QAccessible::Name) return {};
     const ViewedRun& run = *canvas_->run(op_.run).run;
-    return qt_text(
-        op_text(run.plan, run.timeline, op_.task, canvas_->of_run(op_.run).toStdString()));
+    return qt_text(op_text(run, op_.task, canvas_->of_run(op_.run).toStdString()));
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
+#include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/program/pages/run_page.hpp"
 #include "experiments/run/recordings.hpp"
 #include "experiments/show/pictures/picture.hpp"
@@ -74,6 +75,7 @@ void export_run(const ViewedRun& run, const std::string& path) {
 
 std::string csv_of(const Area& area, const PaintedRun& run) {
   const Plan& plan = run.run->plan;
+  const Timeline& times = run.run->as_it_ran().timeline;
   std::string text = "rank,op,stage,pass,microbatch,begin_us,end_us\n";
   for (std::uint32_t rank = area.first_rank; rank < area.end_rank; ++rank) {
     if (rank >= run.lanes->ranks.size()) break;
@@ -83,9 +85,14 @@ std::string csv_of(const Area& area, const PaintedRun& run) {
         if (track.begin_at(i) >= area.end) break;
         const TaskId task = track.tag[i];
         const WorkClass& work = plan.class_of(task);
-        text += fmt::format("{},{},{},{},{},{},{}\n", rank, task_text(plan, task),
-                            index(work.stage), letters(work.pass), index(plan.microbatch[task]),
-                            text_us({track.begin_at(i)}), text_us({track.end_at(i)}));
+        // Of ops with names no more is known.
+        const std::string what =
+            !plan.class_names.empty()
+                ? ",,"
+                : fmt::format("{},{},{}", index(work.stage), letters(work.pass),
+                              index(plan.microbatch[task]));
+        text += fmt::format("{},{},{},{},{}\n", rank, spreadsheet_cell(task_text(plan, task)), what,
+                            text_us(times.begin[task]), text_us(times.end[task]));
       }
     }
   }

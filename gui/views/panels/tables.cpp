@@ -301,16 +301,18 @@ std::vector<TableColumn> op_columns() {
 std::size_t fill_ops(ListRows& rows, const PaintedRun& run, std::uint32_t rank, std::int64_t from) {
   std::size_t all = 0;
   if (rank >= run.lanes->ranks.size()) return all;
+  const Timeline& times = run.run->as_it_ran().timeline;
   for (const Track& track : run.lanes->ranks[rank].compute) {
     const std::size_t first = track.first_ending_after(from);
     const std::size_t end = std::min(track.size(), first + static_cast<std::size_t>(most_rows));
     all += track.size() - first;
     for (std::size_t i = first; i < end; ++i) {
       NumberedRow* const row = add_row(rows);
-      set_op(*row, run.run->plan, track.tag[i]);
-      row->set_time(4, {track.begin_at(i)});
-      row->set_time(5, {track.end_at(i)});
-      row->set_time(6, {track.end_at(i) - track.begin_at(i)});
+      const TaskId task = track.tag[i];
+      set_op(*row, run.run->plan, task);
+      row->set_time(4, times.begin[task]);
+      row->set_time(5, times.end[task]);
+      row->set_time(6, times.end[task] - times.begin[task]);
     }
   }
   return all;

@@ -136,6 +136,9 @@ void RunComparison::align(OpenRun& open, std::size_t alignment, const QString& a
         }
         QString how = words[alignment];
         if (aligned->alignment == PairAlignment::iteration && !aligned->pairs.empty()) {
+          const bool both = aligned->run->iterations && aligned->others.front()->iterations;
+          if (!both)
+            return align(*aligned, 0, "One of the runs is one iteration; aligned by start");
           how += QString(" %1").arg(aligned->pairs.front().second->timeline.iteration);
         }
         show_message(after.isEmpty() ? "Aligned by " + how : after);

@@ -178,6 +178,13 @@ TEST_CASE("pictures: all formats of the view and of the whole run are written an
   CHECK(csv ==
         "rank,op,stage,pass,microbatch,begin_us,end_us\n0,0F0,0,F,0,0,1000\n"
         "0,0F1,0,F,1,1000,2000\n1,1F0,1,F,0,1337.54432,2337.54432\n");
+  const std::string trace = folder.file(
+      "rank0.json",
+      R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm, wide",
+          "ts": 10, "dur": 5, "pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}}]})");
+  const PaintedRunPtr lanes = painted(open_files({trace}).front(), ColourBy::pass);
+  CHECK(csv_of({0, lanes->lanes->span, 0, 1}, *lanes).find("\n0,\"gemm, wide\",,,,") !=
+        std::string::npos);
   CHECK_THROWS(export_view(opened.canvas(), folder.path("v.bmp")));
   // Qt would warn on the terminal of a file that it cannot open.
   static QString warned;

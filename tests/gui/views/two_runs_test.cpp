@@ -9,6 +9,7 @@
 #include "experiments/input/scenario/document.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
+#include "gui/views/output/run_output.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -360,6 +361,30 @@ TEST_CASE("jumps: what is bright in a run goes with it, also where another takes
     CHECK(task < opened.canvas().run(bright.run).run->plan.tasks());
   }
   opened.canvas().grab();
+}
+
+TEST_CASE("two runs: B scaled to the makespan of A is told and exported with its own times") {
+  TwoRuns two("/hardware/bandwidth_bytes_per_s=1e9");
+  for (int press = 0; press < 2; ++press) two.press(QKeySequence("L"));
+  const ShownOp op{two.op_of_b("0F0"), 1};
+  REQUIRE(two.b().timeline.end[op.task] < Time{1'000'000'000});
+  two.canvas().select(op, true);
+  CHECK(two.window.status().startsWith("0F0 of B, rank 0: 0 to 1 ms (1 ms)"));
+  const auto why = [&](const ShownOp& of) {
+    two.canvas().select(of, false);
+    for (const Fact& each : two.canvas().facts_of_selection().all) {
+      if (each.name == "why then") return each.text;
+    }
+    return std::string();
+  };
+  const std::string scaled = why({two.op_of_b("0B0"), 1});
+  CHECK(scaled.find("waited ") != std::string::npos);
+  const std::string csv = csv_of({0, 1'000'000, 0, 1, 1}, *two.canvas().others().front());
+  CHECK(csv.ends_with("\n0,0F0,0,F,0,0,1000\n"));
+  two.press(QKeySequence("L"));
+  CHECK(two.window.message() == "One of the runs is one iteration; aligned by start");
+  CHECK(two.window.now()->alignment == PairAlignment::start);
+  CHECK(why({two.op_of_b("0B0"), 1}) == scaled);
 }
 
 }  // namespace

@@ -260,17 +260,19 @@ std::optional<double> RowTable::answer(const std::vector<TableCell>& row,
   return finding_of(row).empty() ? row[column].number() : std::nullopt;
 }
 
+std::string spreadsheet_cell(const std::string& text) {
+  return csv_cell(text, begins_formula(text) && !plain_number(text));
+}
+
 std::string csv_of(const RowTable& table) {
-  const auto cell = [](const std::string& text) {
-    return csv_cell(text, begins_formula(text) && !plain_number(text));
-  };
   std::string csv;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    csv += (c == 0 ? "" : ",") + cell(table.columns[c]);
+    csv += (c == 0 ? "" : ",") + spreadsheet_cell(table.columns[c]);
   }
   csv += '\n';
   for (const auto& row : table.rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) csv += (c == 0 ? "" : ",") + cell(row[c].text);
+    for (std::size_t c = 0; c < row.size(); ++c)
+      csv += (c == 0 ? "" : ",") + spreadsheet_cell(row[c].text);
     csv += '\n';
   }
   return csv;

@@ -44,8 +44,10 @@ RowTable read_row_table(const std::string& path);
 /// The same of the text of JSON Lines.
 RowTable row_table_of(std::string_view lines);
 
-/// The table as CSV: one header line, a quoted text where it has commas or quotes, or begins as
-/// formulas of spreadsheets do.
+/// A cell as CSV: a text that has commas or quotes, or begins as formulas of spreadsheets do, in
+/// quotes.
+std::string spreadsheet_cell(const std::string& text);
+/// The table as CSV, with one header line.
 std::string csv_of(const RowTable& table);
 
 /// Writes a SQLite database with the table "rows"; whole or not at all.

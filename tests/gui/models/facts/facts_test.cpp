@@ -6,6 +6,7 @@
 
 #include "gui/models/facts/area_facts.hpp"
 #include "gui/models/view/time_axis.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace penstock {
 namespace {
@@ -237,6 +238,26 @@ TEST_CASE("facts of a measured run: no slack on the critical path, and none is s
     known += told.ends_with(" until the run gets longer") ? 1 : 0;
   }
   CHECK(known > 0);
+}
+
+TEST_CASE("facts of an op of a trace without a pipeline: its name alone, for no more is known") {
+  const testing::Scratch folder;
+  const std::string file = folder.file(
+      "rank0.json",
+      R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm, wide",
+          "ts": 10, "dur": 5, "pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}}]})");
+  const PaintedRunPtr run = painted(open_files({file}).front(), ColourBy::pass);
+  const Facts facts = facts_of_op({.runs = {run.get()}}, 0);
+  CHECK(facts.title == "gemm, wide");
+  CHECK(facts.line.find("microbatch") == std::string::npos);
+  CHECK(!has_slack(*run->run));
+}
+
+TEST_CASE("facts of an op of a cut microbatch name the microbatch and the slice") {
+  const PaintedRunPtr run = painted_with({"/schedule/name=seq-1f1b", "/schedule/slices=2"});
+  const Facts facts = facts_of_op({.runs = {run.get()}}, op_of(*run, "0F15"));
+  CHECK(facts.title == "0F15: forward of stage 0, microbatch 7, slice 1");
+  CHECK(facts.line.ends_with("microbatch 7, slice 1"));
 }
 
 }  // namespace
