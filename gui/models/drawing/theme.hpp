@@ -22,7 +22,8 @@ struct Theme {
   Colour ink;        // text
   Colour faint_ink;  // secondary text
   Colour grid;
-  Colour accent;  // selection, marks, focus
+  Colour accent;   // selection, marks, focus
+  Colour warning;  // text: what does not fit
   std::array<Colour, idle_cause_count> idle;
   std::array<Colour, idle_cause_count> idle_lines;  // the hatching over them
   // Where idle time is all that is drawn: as strong as text on a lane, and unlike each other.

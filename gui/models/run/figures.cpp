@@ -68,9 +68,11 @@ std::array<Figure, figure_count> figures_of(const ViewedRun& run, const ViewedRu
   std::array<Figure, figure_count> figures;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const FigureRule& rule = rules[i];
-    figures[i] = {rule.kind, rule.name, {}, {}};
+    figures[i] = {rule.kind, rule.name, {}, {}, false};
     const Known now = rule.number(run);
     if (now) figures[i].value = rule.value(*now);
+    figures[i].overflows = rule.kind == FigureKind::peak_memory && run.capacity_bytes &&
+                           most_memory(run.report) > *run.capacity_bytes;
     const Known before = a == nullptr ? std::nullopt : rule.number(*a);
     if (now && before) figures[i].difference = rule.difference(*now, *before);
   }

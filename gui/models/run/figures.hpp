@@ -19,6 +19,7 @@ struct Figure {
   std::string name;        // "step time"
   std::string value;       // "38.4 ms"; empty: unknown
   std::string difference;  // to A, with its sign: "+1.3 %"; empty: no A, or one of them is unknown
+  bool overflows = false;  // of memory: more than a rank has
 };
 
 /// All figures of a run. `a`: what it is held against, or nullptr. Memory is unknown in a brief

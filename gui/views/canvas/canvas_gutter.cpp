@@ -17,7 +17,15 @@ constexpr double bar_width = 26;
 QString short_bytes(std::uint64_t bytes) {
   const QString whole = qt_text(bytes_text(bytes));
   const QStringList parts = whole.split(' ');
-  return QString::number(parts.front().toDouble(), 'g', 3) + " " + parts.back();
+  const double number = parts.front().toDouble();
+  return QString::number(number, 'g', number < 999.5 ? 3 : 4) + " " + parts.back();
+}
+
+/// "98.3 of 80 GiB".
+QString short_overflow(std::uint64_t bytes, std::uint64_t capacity) {
+  const QStringList most = short_bytes(bytes).split(' '), all = short_bytes(capacity).split(' ');
+  const QString unit = most.back() == all.back() ? "" : " " + most.back();
+  return most.front() + unit + " of " + all.join(' ');
 }
 
 QString short_share(double share) { return QString("%1 %").arg(100 * share, 0, 'f', 0); }
@@ -134,10 +142,15 @@ void CanvasGutter::paint_use(const RankSummary& facts, QRectF line, bool with_me
   painter_.setPen(qt_colour(scene_.colours().faint_ink));
   painter_.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, idle);
   const double left = line.left() + metrics.horizontalAdvance(idle) + 5;
-  paint_bar(facts.idle, {left, line.center().y() - 4, bar_width, 8});
-  if (!with_memory || facts.peak_bytes == 0) return;
+  const bool has_memory = with_memory && facts.peak_bytes > 0;
   const QString memory = short_bytes(facts.peak_bytes) + (facts.overflows ? "!" : "");
-  if (left + bar_width + 4 + metrics.horizontalAdvance(memory) > line.right()) return;
+  const double room = line.right() - left - metrics.horizontalAdvance(memory);
+  const bool beside = room >= bar_width + 4;
+  // What does not fit is told rather than how idle a rank is.
+  const bool instead = has_memory && facts.overflows && !beside && room >= 0;
+  if (!instead) paint_bar(facts.idle, {left, line.center().y() - 4, bar_width, 8});
+  if (!has_memory || !(beside || instead)) return;
+  if (facts.overflows) painter_.setPen(qt_colour(scene_.colours().warning));
   painter_.drawText(line, Qt::AlignVCenter | Qt::AlignRight, memory);
 }
 
@@ -152,8 +165,10 @@ void CanvasGutter::paint_rank(const LaneRow& row, QRectF room) {
                       metrics.elidedText(text, Qt::ElideRight, static_cast<int>(line.width())));
     line.translate(0, line_);
   };
-  const Colour of_rank = is_selected(row) ? scene_.colours().accent : scene_.colours().ink;
+  const bool overflows = facts != nullptr && facts->overflows;
+  Colour of_rank = is_selected(row) ? scene_.colours().accent : scene_.colours().ink;
   if (lines == 1) {
+    if (overflows) of_rank = scene_.colours().warning;
     if (facts != nullptr) {
       const double wide = metrics.horizontalAdvance("00 %") + 5 + bar_width;
       QRectF use = line;
@@ -167,11 +182,9 @@ void CanvasGutter::paint_rank(const LaneRow& row, QRectF room) {
   paint_use(*facts, line, lines == 2);
   line.translate(0, line_);
   if (lines < 3 || facts->peak_bytes == 0) return;
-  const QString memory = qt_text(bytes_text(facts->peak_bytes));
-  write(memory + (facts->overflows
-                      ? " of " + qt_text(bytes_text(*scene_.run(row.run).run->capacity_bytes))
-                      : ""),
-        scene_.colours().faint_ink);
+  if (!overflows) return write(qt_text(bytes_text(facts->peak_bytes)), scene_.colours().faint_ink);
+  write(short_overflow(facts->peak_bytes, *scene_.run(row.run).run->capacity_bytes),
+        scene_.colours().warning);
 }
 
 /// Writes where there is room below what is written already.

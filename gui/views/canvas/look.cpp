@@ -42,10 +42,11 @@ QPalette palette_of(const Theme& theme) {
   palette.setColor(QPalette::AlternateBase, qt_colour(theme.lane));
   palette.setColor(QPalette::Button, qt_colour(mix(theme.panel, theme.ink, on_black ? 0.4 : 0)));
   palette.setColor(QPalette::ToolTipBase, panel);
-  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText,
-                          QPalette::ToolTipText, QPalette::BrightText}) {
+  for (const auto role :
+       {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText}) {
     palette.setColor(role, letters);
   }
+  palette.setColor(QPalette::BrightText, qt_colour(theme.warning));
   palette.setColor(QPalette::PlaceholderText, qt_colour(theme.faint_ink));
   palette.setColor(QPalette::Highlight, qt_colour(theme.accent));
   palette.setColor(QPalette::HighlightedText, qt_colour(theme.ground));

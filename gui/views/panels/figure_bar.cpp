@@ -27,7 +27,7 @@ void FigureBar::show_figures(const std::array<Figure, figure_count>& figures, bo
   const std::vector<Shown> before = std::exchange(shown_, {});
   for (const Figure& figure : figures) {
     Shown next{figure.kind, qt_text(figure.name) + of_run, qt_text(figure.value),
-               qt_text(figure.difference)};
+               qt_text(figure.difference), figure.overflows};
     const auto known = std::find_if(before.begin(), before.end(),
                                     [&](const Shown& each) { return each.kind == figure.kind; });
     if (next.value.isEmpty() && brief && known != before.end()) {
@@ -97,7 +97,9 @@ void FigureBar::paint_figure(QPainter& painter, const Shown& figure, int left) c
   const QFontMetrics large(large_font());
   const QColor faint = palette().color(QPalette::PlaceholderText);
   painter.setFont(large_font());
-  painter.setPen(figure.stale ? faint : palette().color(QPalette::WindowText));
+  painter.setPen(figure.stale       ? faint
+                 : figure.overflows ? palette().color(QPalette::BrightText)
+                                    : palette().color(QPalette::WindowText));
   painter.drawText(left, large.ascent(), figure.value);
   painter.setFont(small_font());
   if (!figure.difference.isEmpty()) {
@@ -129,6 +131,7 @@ bool FigureBar::event(QEvent* event) {
   if (figure == nullptr) return true;
   QString text = figure->name + ": " + figure->value;
   if (!figure->difference.isEmpty()) text += "\n" + figure->difference + " against A";
+  if (figure->overflows) text += "\nmore than a rank has";
   if (figure->stale) text += "\nof the run before this change";
   QToolTip::showText(help->globalPos(), text, this);
   return true;

@@ -32,7 +32,7 @@ class FigureBar : public QWidget {
   struct Shown {
     FigureKind kind;
     QString name, value, difference;
-    bool stale = false;
+    bool overflows = false, stale = false;
   };
   QFont large_font() const;
   QFont small_font() const;

@@ -223,5 +223,32 @@ TEST_CASE("transfers: one strip a rank, on demand another for what it receives, 
   CHECK(strips() == 8);
 }
 
+TEST_CASE("header: what does not fit the memory is in the colour of a warning, and not cut") {
+  Opened opened;
+  const QColor warning = qt_colour(theme(ThemeName::light).warning);
+  const auto warned = [&](QWidget& widget, int width) {
+    const QImage image = widget.grab().toImage().copy(0, 0, width, widget.height());
+    int pixels = 0;
+    for (int y = 0; y < image.height(); ++y) {
+      for (int x = 0; x < image.width(); ++x) pixels += image.pixelColor(x, y) == warning ? 1 : 0;
+    }
+    return pixels;
+  };
+  FigureBar& bar = opened.window.panels().figures();
+  for (const char* capacity : {"2GiB", "900MiB"}) {
+    opened.window.changes().set_scenario(
+        changed(*opened.run().scenario, {std::string("/memory/capacity_bytes=") + capacity}));
+    opened.settle();
+    const bool overflows = opened.run().report.ranks[0].memory.bytes > *opened.run().capacity_bytes;
+    REQUIRE(overflows == (std::string_view(capacity) == "900MiB"));
+    CHECK((warned(bar, bar.width()) > 0) == overflows);
+    for (const double high : {0.3, 2.0, 1.5}) {
+      opened.canvas().scale_lanes(high);
+      opened.canvas().finish();
+      CHECK((warned(opened.canvas(), TimelineCanvas::gutter) > 0) == overflows);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace penstock

@@ -19,6 +19,7 @@ TEST_CASE("themes: text has a contrast of at least 4.5 on every ground it stands
       CHECK(contrast(colours.ink, ground) >= 4.5);
       CHECK(contrast(colours.faint_ink, ground) >= 4.5);
       CHECK(contrast(colours.accent, ground) >= 4.5);
+      CHECK(contrast(colours.warning, ground) >= 4.5);
     }
   }
 }
