@@ -96,14 +96,20 @@ void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name
 }
 
 void RunLegend::add_ops(const PaintedRun& run, const std::set<std::uint8_t>& categories) {
+  std::size_t count = run.run->plan.microbatches;
+  if (run.by == ColourBy::stage) {
+    count = 0;
+    for (const WorkClass& work : run.run->plan.classes) {
+      count = std::max<std::size_t>(count, index(work.stage) + 1);
+    }
+  }
   for (const std::uint8_t category : categories) {
     QString text = "ops";
     if (run.by == ColourBy::pass) text = name_of_category(run, category);
     if (run.by == ColourBy::stage || run.by == ColourBy::microbatch) {
-      text = QString("%1 %2, %3, …")
-                 .arg(qt_text(name(run.by)))
-                 .arg(category)
-                 .arg(category + series_colours);
+      text = QString("%1 %2").arg(qt_text(name(run.by))).arg(category);
+      if (category + series_colours < count) text += QString(", %1").arg(category + series_colours);
+      if (category + 2 * series_colours < count) text += ", …";
     }
     entries_.push_back({qt_colour(run.colouring.category_colour(category)), {}, text});
   }

@@ -129,11 +129,11 @@ void SelectionPanel::show_rows(std::vector<AreaRow> rows, std::int64_t time,
     item->set(3, QString::number(share, 'f', 1), share);
     item->set_time(4, {row.mean()});
     item->set_time(5, {row.longest});
+    if (compared.isEmpty()) continue;  // a column without anything is hidden
     item->set(6, qt_text(signed_time(row.change)), static_cast<double>(row.change));
   }
-  table_->headerItem()->setText(6, "time, " + compared);
-  table_->setColumnHidden(6, compared.isEmpty());
   finish_rows(*table_);
+  table_->headerItem()->setText(6, "time, " + compared);
   for (QWidget* part : std::initializer_list<QWidget*>{table_, lengths_}) {
     part->setEnabled(true);
     part->show();

@@ -327,6 +327,7 @@ void OpenRuns::toggle_transfers() {
     choice.transfers = one || !choice.transfers;
     choice.receives = one;
   });
+  say_if_heat(*canvas());
 }
 
 void OpenRuns::toggle_memory() {
@@ -336,7 +337,8 @@ void OpenRuns::toggle_memory() {
       [this, shown](const QString&) {
         OpenRun* const open = shown_by(shown);
         const bool nothing = shown->choice().memory && shown->first()->memory->ranks.empty();
-        if (open == nullptr || !nothing) return;
+        if (open == nullptr) return;
+        if (!nothing) return say_if_heat(*shown);
         open->canvas->change_choice([](LaneChoice& choice) { choice.memory = false; });
         say("Nothing is known of this run's memory: its sizes are zero");
       });
@@ -366,6 +368,12 @@ void OpenRuns::add_to_name(const QString& text) {
 void OpenRuns::say(const QString& text) {
   message_ = text;
   if (on_message) on_message(text);
+}
+
+void OpenRuns::say_if_heat(const TimelineCanvas& shown) {
+  const std::vector<LaneRow>& rows = shown.rows();
+  if (rows.empty() || !rows.front().heat) return;
+  say(shown.choice().heat ? "Only idle time is shown, as heat: H shows ops" : too_low_for_ops);
 }
 
 void OpenRuns::set_theme(ThemeName name) {

@@ -68,6 +68,9 @@ struct OpenRun {
   WishOfRun wish;
 };
 
+inline constexpr const char* too_low_for_ops =
+    "Lanes are too low for ops: make them taller with Ctrl+=";
+
 /// The open runs, a tab each, and what is shown beside them and of them.
 class OpenRuns {
  public:
@@ -119,6 +122,8 @@ class OpenRuns {
   void set_theme(ThemeName name);
   void add_to_name(const QString& text);  // of the tab in front
   void say(const QString& text);
+  /// Says why nothing of ops or memory is seen, where lanes are heat.
+  void say_if_heat(const TimelineCanvas& shown);
   /// What was said last.
   const QString& message() const { return message_; }
   /// Runs something that may refuse input; shows the message then.

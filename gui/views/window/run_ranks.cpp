@@ -51,7 +51,7 @@ void RunRanks::toggle_heat() {
     choice.stripes = was_heat;
   });
   const bool is_heat = canvas()->rows().front().heat;
-  show_message(is_heat && was_heat ? "Lanes are too low for ops: make them taller with Ctrl+="
+  show_message(is_heat && was_heat ? too_low_for_ops
                : is_heat           ? "Idle time as heat: the stronger, the more of it"
                                    : "Ops and idle time");
 }

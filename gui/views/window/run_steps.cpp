@@ -1,5 +1,6 @@
 #include "gui/views/window/run_steps.hpp"
 
+#include <QLocale>
 #include <algorithm>
 
 #include "experiments/input/files/table.hpp"
@@ -8,6 +9,8 @@
 
 namespace penstock {
 namespace {
+
+constexpr std::size_t most_idle = 10000;  // pieces that are looked for
 
 OpSteps steps_of(const OpenRun& open, std::uint8_t run) {
   const PaintedRun& of = open.canvas->run(run);
@@ -129,7 +132,7 @@ void RunSteps::step_idle(bool forward) {
   const std::uint8_t run = open.canvas->run_in_hand();
   if (!open.steps.idle.empty() && open.steps.idle_run == run) return show_idle(forward);
   look(
-      run, [](const PaintedRun& of) { return longest_idle(*of.lanes, 10000); },
+      run, [](const PaintedRun& of) { return longest_idle(*of.lanes, most_idle); },
       [this, run, forward](OpenRun& of, std::vector<IdlePiece> idle) {
         of.steps.idle = std::move(idle);
         of.steps.idle_run = run;
@@ -155,9 +158,11 @@ void RunSteps::show_idle(bool forward) {
   const Area area{piece.begin, piece.end, piece.rank, piece.rank + 1, run};
   open.canvas->set_area(area);
   open.canvas->fit_area(area, (piece.end - piece.begin) * 2);
-  show_message(QString("bubble %1 of %2: %3%4, %5, %6")
+  const std::size_t count = open.steps.idle.size();
+  show_message(QString(count < most_idle ? "bubble %1 of %2: %3%4, %5, %6"
+                                         : "bubble %1 of the %2 longest: %3%4, %5, %6")
                    .arg(*open.steps.idle_at + 1)
-                   .arg(open.steps.idle.size())
+                   .arg(QLocale(QLocale::English).toString(static_cast<qulonglong>(count)))
                    .arg(qt_text(place_text(of.plan, piece.rank)), open.canvas->of_run(run),
                         qt_text(short_time(piece.end - piece.begin)),
                         qt_text(cause_name(of.plan, piece.cause))) +
@@ -172,7 +177,7 @@ void RunSteps::start_search() {
 void RunSteps::run_search() {
   OpenRun* const open = now();
   if (open == nullptr) return;
-  if (search_->text().trimmed().isEmpty()) return clear_all();
+  if (search_->text().trimmed().isEmpty()) return show_found(*open, {}, false);
   const OpQuery query = read_query(search_->text().toStdString());
   const std::uint8_t run = open->canvas->run_in_hand();
   look(
@@ -183,13 +188,13 @@ void RunSteps::run_search() {
       });
 }
 
-void RunSteps::show_found(OpenRun& open, ShownOps found) {
+void RunSteps::show_found(OpenRun& open, ShownOps found, bool searched) {
   if (found == open.steps.found && !found.empty()) return step_found(true);
   open.steps.found = std::move(found);
   open.steps.found_at = 0;
   if (open.steps.found.empty()) {
     open.canvas->set_bright({}, false);
-    return show_message("No op fits");
+    return show_message(searched ? "No op fits" : "");
   }
   open.canvas->set_bright(open.steps.found, true);
   runs_.select({open.steps.found.tasks.front(), open.steps.found.run});
@@ -304,15 +309,17 @@ void RunSteps::go_back(bool forward) {
 
 void RunSteps::toggle_slack() {
   OpenRun& open = *now();
-  const bool shown = open.canvas->shows_slack();
+  const TimelineCanvas* const canvas = open.canvas;
+  const bool shown = canvas->shows_slack();
   const bool known = open.run->file != nullptr || has_slack(*open.run);
   if (!shown && !known) return show_message("The slack of this run is not known");
   runs_.change_shown(
       open, [shown](ShownWith& with) { with.slack = !shown; },
-      [this, shown](const QString& problem) {
+      [this, shown, canvas](const QString& problem) {
         if (!problem.isEmpty()) return show_message(problem);
         if (shown) return;
         show_message("Pale ops have slack; those that set the step time are in full colour");
+        runs_.say_if_heat(*canvas);
       });
 }
 

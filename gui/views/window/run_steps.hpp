@@ -52,7 +52,7 @@ class RunSteps : RunController {
   template <class Look, class Then>
   void look(std::uint8_t run, Look look, Then then);
   void show_idle(bool forward);
-  void show_found(OpenRun& open, ShownOps found);
+  void show_found(OpenRun& open, ShownOps found, bool searched = true);
 
   QLineEdit* search_;
   Background looking_;

@@ -7,6 +7,8 @@
 #include <QStringListModel>
 #include <QTreeWidget>
 
+#include "experiments/input/scenario/document.hpp"
+#include "gui/views/panels/indicators.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -201,6 +203,37 @@ TEST_CASE("sweeps: rows are listed, and one that is activated opens as its scena
   rows->setCurrentItem(rows->topLevelItem(0));
   QTest::keyClick(rows, Qt::Key_Return);
   CHECK(opened.window.message().contains("Open the scenario"));
+}
+
+TEST_CASE("legend: a colour names a second stage or microbatch only if the run has it") {
+  Opened opened;
+  RunLegend* legend = nullptr;
+  for (auto* each : opened.window.findChildren<QWidget*>()) {
+    if (auto* const found = dynamic_cast<RunLegend*>(each)) legend = found;
+  }
+  REQUIRE(legend != nullptr);
+  opened.window.runs().colour_by(ColourBy::stage);
+  opened.settle();
+  CHECK(legend->accessibleDescription().startsWith("stage 0, stage 1, "));
+  opened.window.changes().set_scenario(
+      changed(*opened.run().scenario, {"/schedule/microbatches=13"}));
+  opened.window.runs().colour_by(ColourBy::microbatch);
+  opened.settle();
+  CHECK(legend->accessibleDescription().startsWith("microbatch 0, 12, microbatch 1, "));
+}
+
+TEST_CASE("search: Enter in the empty field clears what was found, and no mark") {
+  Opened opened;
+  opened.canvas().set_marks({1'000'000});
+  QLineEdit& field = opened.window.steps().search_field();
+  for (const char* words : {"mb:3", ""}) {
+    field.setText(words);
+    QTest::keyClick(&field, Qt::Key_Return);
+    opened.settle();
+    CHECK(opened.canvas().bright().empty() == field.text().isEmpty());
+  }
+  CHECK(opened.canvas().marks().size() == 1);
+  CHECK(opened.window.message().isEmpty());
 }
 
 }  // namespace

@@ -70,6 +70,19 @@ TEST_CASE("ranks: the fit shows all of them, low ones as heat") {
   CHECK(image.pixelColor(image.width() - 5, y) == qt_colour(drain));
 }
 
+TEST_CASE("ranks: where lanes are heat, what shows ops or memory says why nothing is seen of it") {
+  ManyStages opened(256);
+  REQUIRE(opened.canvas().rows().front().heat);
+  for (const char* keys : {"N", "Y", "Shift+C"}) {
+    opened.window.runs().say({});
+    opened.press(QKeySequence(keys));
+    CHECK(opened.window.message() == too_low_for_ops);
+  }
+  REQUIRE(longest_idle(*opened.canvas().first()->lanes, 20'000).size() > 10'000);
+  opened.press(QKeySequence("B"));
+  CHECK(opened.window.message().startsWith("bubble 1 of the 10,000 longest: "));
+}
+
 TEST_CASE("ranks: rows of heat fill the canvas, however many they are") {
   for (const std::uint32_t ranks : {160U, 512U}) {
     ManyStages opened(ranks, 8);

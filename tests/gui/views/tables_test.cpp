@@ -273,5 +273,18 @@ TEST_CASE("sweep: a row that is read again is still that row") {
   CHECK(opened.run().title == before->title);
 }
 
+TEST_CASE("selection: the list of an area has differences only beside another run") {
+  Opened opened;
+  const auto* table = named<QTreeWidget>(opened.window, "Ops and idle time of the area");
+  opened.canvas().set_area(Area{0, opened.run().span().picoseconds, 0, 4});
+  opened.settle();
+  REQUIRE(table->topLevelItemCount() > 0);
+  CHECK(table->isColumnHidden(6));
+  opened.window.comparison().freeze_reference();
+  opened.settle();
+  CHECK(!table->isColumnHidden(6));
+  CHECK(table->headerItem()->text(6) == "time, B − A");
+}
+
 }  // namespace
 }  // namespace penstock
