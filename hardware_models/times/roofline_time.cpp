@@ -104,17 +104,17 @@ RooflineTimes::RooflineTimes(const HardwareSpec& spec)
       deduplicates_(spec.deduplicates.value_or(machine_.device.stack.deduplicates)) {}
 
 RooflineTimes::Extent RooflineTimes::extent_of(const Layer& layer, Pass pass) const {
-  if (pass != Pass::recompute) return Extent::all;
-  if (layer.work.repeated == Repeated::selected) return Extent::selected;
-  const bool stops = machine_.device.stack.stops_recomputing;
-  return stops && layer.work.repeated == Repeated::all ? Extent::without_end : Extent::all;
+  if (pass != Pass::recompute) return {};
+  const Repeated repeated = layer.work.repeated;
+  const bool stops = machine_.device.stack.stops_recomputing && repeated != Repeated::output;
+  return {.selected_only = repeated == Repeated::selected, .to_the_end = !stops};
 }
 
 /// Whether a kernel or collective runs in a pass.
 template <class Work>
 bool RooflineTimes::runs(const Work& work, Pass pass, Extent extent) {
-  if (work.pass != pass) return false;
-  return extent == Extent::selected ? work.selective : extent == Extent::all || !work.closes;
+  return work.pass == pass && (work.selective || !extent.selected_only) &&
+         (extent.to_the_end || !work.closes);
 }
 
 double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
@@ -154,9 +154,9 @@ DeviceUse RooflineTimes::use(const Layer& layer, Pass pass) const {
   if (pass == Pass::recompute) {
     return single_pass_use(layer, Pass::forward, extent_of(layer, pass));
   }
-  if (pass != Pass::backward) return single_pass_use(layer, pass, Extent::all);
-  DeviceUse both = single_pass_use(layer, Pass::backward_input, Extent::all);
-  both += single_pass_use(layer, Pass::backward_weight, Extent::all);
+  if (pass != Pass::backward) return single_pass_use(layer, pass, {});
+  DeviceUse both = single_pass_use(layer, Pass::backward_input, {});
+  both += single_pass_use(layer, Pass::backward_weight, {});
   return both;
 }
 

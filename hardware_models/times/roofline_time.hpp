@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 
@@ -68,8 +67,11 @@ class RooflineTimes {
   double peak_flops() const { return kernels_.peak_flops(); }
 
  private:
-  /// What runs of F, I or W: all of it, or of F what recomputation repeats.
-  enum class Extent : std::uint8_t { all, without_end, selected };
+  /// What runs of F, I or W; recomputation may repeat less of F.
+  struct Extent {
+    bool selected_only = false;
+    bool to_the_end = true;
+  };
   Extent extent_of(const Layer& layer, Pass pass) const;
   template <class Work>
   static bool runs(const Work& work, Pass pass, Extent extent);
