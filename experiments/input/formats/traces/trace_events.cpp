@@ -126,13 +126,17 @@ Time TraceEvents::ready(TraceKind kind, TaskId task) const {
       end_ready_at(plan_, timeline_, task, kind == TraceKind::send ? link.from : link.to));
 }
 
+/// A zero-length slice would push others into another lane. F to R are always included: they are
+/// the actions of the rank.
+bool TraceEvents::has_slice(TaskId task) const {
+  return plan_.class_of(task).pass <= Pass::recompute || begin(task) != end(task);
+}
+
 /// Calls `take(kind, rank)` for each slice of a task.
 template <class Take>
 void TraceEvents::each_slice(TaskId task, Take take) const {
+  if (!has_slice(task)) return;
   const WorkClass& work = plan_.class_of(task);
-  // A zero-length slice would push others into another lane. F to R are always included: they are
-  // the actions of the rank.
-  if (work.pass > Pass::recompute && begin(task) == end(task)) return;
   if (!is_transfer(work.pass)) return take(TraceKind::compute, work.resource);
   const Link& link = plan_.link(work.resource);
   const bool collective = link.to == data_replicas || is_exchange(plan_, work);
@@ -167,8 +171,8 @@ void TraceEvents::number_lanes() {
   }
 }
 
-/// Adds an arrow for every tensor that a cell reads from another stage. A cell that only waits for
-/// a transfer to end reads nothing.
+/// Adds an arrow for every tensor that a cell reads from another stage, between slices. A cell that
+/// only waits for a transfer to end reads nothing.
 void TraceEvents::find_arrows() {
   const auto makers = plan_.written ? makers_of_tensors(plan_) : std::vector<TaskId>{};
   for (TaskId cell = 0; cell < plan_.tasks(); ++cell) {
@@ -180,7 +184,8 @@ void TraceEvents::find_arrows() {
       const bool reads = is_tail(work.pass) ? own.pass == Pass::update
                                             : plan_.link(work.resource).to == Rank{own.resource};
       if (!reads) return;
-      arrows_.push_back({producer_of(plan_, makers, input), reader_of(plan_, input, cell), input});
+      const Arrow arrow{producer_of(plan_, makers, input), reader_of(plan_, input, cell), input};
+      if (has_slice(arrow.from) && has_slice(arrow.to)) arrows_.push_back(arrow);
     });
   }
 }

@@ -44,8 +44,8 @@ using LaneCounts = std::array<std::uint32_t, slice_kinds>;
 
 /// The events of a timeline, for any trace format. Slices of one lane never overlap: concurrent
 /// slices take the first free lane. Where communication is written, a slice of a transfer has its
-/// wait in front of it. Each tensor that crosses ranks has an arrow. Zero-length
-/// transfers have only the arrow; zero-length U, E and L have nothing.
+/// wait in front of it. Each tensor that crosses ranks has an arrow, if both of its ends have a
+/// slice. Zero-length transfers have only the arrow; zero-length U, E and L have nothing.
 ///
 /// Times are whole nanoseconds, with begin and end rounded once each. Viewers would round begin and
 /// duration separately, so that adjacent slices would overlap.
@@ -79,6 +79,7 @@ class TraceEvents {
   };
   struct Stretch;
 
+  bool has_slice(TaskId task) const;
   template <class Take>
   void each_slice(TaskId task, Take take) const;
   void number_lanes();

@@ -247,6 +247,10 @@ TEST_CASE("a transfer to the data replicas is one slice, of the rank that sends"
   CHECK(found == std::vector<std::string>{"REDUCE 0 on 0 to \"data\"", "REDUCE 0 on 1 to \"data\"",
                                           "TIE 0 on 0 to 0", "TIE 0 on 0 to 1", "TIE 0 on 1 to 0",
                                           "TIE 0 on 1 to 1"});
+  // An update of no length has no slice, so no arrow leads there.
+  check_arrows_are_bound(json::parse(text_of(run_order(one_f_one_b(2, 1), Placement::loop(2, 1),
+                                                       {.backward = 0}, Overlap::serial, extras))),
+                         2);
 }
 
 TEST_CASE("slices of one thread never overlap and arrows are bound at both ends") {
