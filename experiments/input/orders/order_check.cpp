@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
@@ -63,6 +64,22 @@ void add_torch_facts(const OrderFile& order, const Placement& placement, OrderFa
   }
   if (waits && reduces) facts.torch = {TorchVersion::v2_15};
   if (!waits) facts.torch = {reduces ? TorchVersion::v2_14 : TorchVersion::v2_9};
+}
+
+/// A sound order is at fault for a release that does not load it, or does not train it right.
+std::optional<CellFault> release_fault(TorchVersion torch, const OrderFile& order,
+                                       const OrderFacts& facts) {
+  if (std::find(facts.torch.begin(), facts.torch.end(), torch) != facts.torch.end()) return {};
+  std::string why = facts.torch_note;
+  if (!has_waits(torch) && any_cell(order.comms, is_wait)) {
+    why = "waits have cells from 2.15 on";
+  } else if (why.empty()) {
+    why = has_reduce_grad(torch) ? "there each SEND and REDUCE_GRAD has a wait"
+                                 : "REDUCE_GRAD has cells from 2.14 on";
+  }
+  std::string text = fmt::format("PyTorch {} does not train it: {}", name(torch), why);
+  for (const TorchVersion other : facts.torch) text += fmt::format("; {} does", name(other));
+  return CellFault{0, 0, text};
 }
 
 /// The first RECV that takes another tensor than its own. PyTorch's runtime gives tensors no tags:
@@ -163,6 +180,7 @@ OrderCheck check_content(const OrderFile& order, const Placement& placement,
                    peak_activations(std::get<Plan>(lowered))};
   add_torch_facts(order, placement, facts);
   facts.timing_note = untimed_comms_note(order);
+  if (torch) check.fault = release_fault(*torch, order, facts);
   check.facts = std::move(facts);
   return check;
 }

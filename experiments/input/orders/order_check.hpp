@@ -33,7 +33,7 @@ struct StreamVerdict {
 
 struct OrderCheck {
   std::optional<CellFault> fault;
-  std::optional<OrderFacts> facts;                    // if there is no fault
+  std::optional<OrderFacts> facts;  // of a sound order: a fault is then that of the release
   std::vector<std::vector<Stage>> inferred_chains{};  // one per copy of the model
   std::vector<StreamVerdict> streams{};               // where a release was asked about
 };
@@ -46,7 +46,8 @@ struct OrderCheck {
 ///
 /// With a release of PyTorch, a fault among ranks is a deadlock of its runtime, which posts RECVs
 /// without waiting for them, over NCCL with a communicator for each pair of ranks. A compute-only
-/// order is lowered as that release does.
+/// order is lowered as that release does. A release that does not load a sound order, or does not
+/// train it right, is a fault of the whole file.
 OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains,
                        std::optional<TorchVersion> torch = std::nullopt);
 

@@ -361,6 +361,11 @@ std::string why_not_loadable(const Schedule& schedule, const Placement& placemen
   if (!schedule.has_backward()) {
     return "it has no backwards, and PyTorch's loader requires one for each microbatch and stage";
   }
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
+    if (!schedule.on(rank).empty()) continue;
+    return fmt::format("rank {} has no actions, and PyTorch's loader requires some on every rank",
+                       index(rank));
+  }
   const MicrobatchColumns columns(schedule);
   for (std::uint32_t number = 0; number < columns.count(); ++number) {
     if (columns.microbatch_at(number) == Microbatch{number}) continue;

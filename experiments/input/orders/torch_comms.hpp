@@ -31,7 +31,8 @@ std::string unknown_torch(std::string_view text);
 constexpr bool has_reduce_grad(TorchVersion version) { return version >= TorchVersion::v2_14; }
 constexpr bool has_waits(TorchVersion version) { return version >= TorchVersion::v2_15; }
 
-/// Why no release loads an order: two copies of the model, or no backwards. "" if all do.
+/// Why no release loads an order: two copies of the model, no backwards, or a rank without actions.
+/// "" if all do.
 std::string why_not_loadable(const Schedule& schedule, const Placement& placement);
 
 /// Why an order that loads would not train as its rule says: `slices` of a sequence that run as

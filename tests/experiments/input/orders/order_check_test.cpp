@@ -347,6 +347,34 @@ TEST_CASE("an order names the releases of PyTorch that load it and divide its gr
         "microbatch 1 is missing, and PyTorch's runtime numbers them from 0 on");
   CHECK(torch_of("0F0") ==
         "it has no backwards, and PyTorch's loader requires one for each microbatch and stage");
+  CHECK(torch_of("0F0,1F0,1B0,0B0\n\n") ==
+        "rank 1 has no actions, and PyTorch's loader requires some on every rank");
+}
+
+TEST_CASE("a release of PyTorch: a sound order that it does not load or train right is at fault") {
+  const auto fault_in = [](TorchVersion torch, std::string_view csv) {
+    const OrderCheck check = check_order(csv, {}, torch);
+    return check.fault ? check.fault->text : "fine";
+  };
+  using enum TorchVersion;
+  const char* const reduced = "0F0,0B0,0REDUCE_GRAD";
+  CHECK(fault_in(v2_14, reduced) == "fine");
+  CHECK(fault_in(v2_15, reduced) ==
+        "PyTorch 2.15 does not train it: there each SEND and REDUCE_GRAD has a wait; 2.14 does");
+  CHECK(fault_in(v2_9, reduced) ==
+        "PyTorch 2.9 does not train it: REDUCE_GRAD has cells from 2.14 on; 2.14 does");
+  const char* const waits = "0F0,0B0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD";
+  CHECK(fault_in(v2_15, waits) == "fine");
+  CHECK(fault_in(v2_9, waits) ==
+        "PyTorch 2.9 does not train it: waits have cells from 2.15 on; 2.15 does");
+  const char* const sent = "0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0";
+  CHECK(fault_in(v2_9, sent) == "fine");
+  CHECK(fault_in(v2_14, sent) ==
+        "PyTorch 2.14 does not train it: without REDUCE_GRAD, 2.14 and later do not divide "
+        "gradients by the number of microbatches; 2.9 does");
+  CHECK(fault_in(v2_15, "0F0,1F0,1B0,0B0\n\n")
+            .starts_with("PyTorch 2.15 does not train it: rank 1 has no actions"));
+  for (const TorchVersion torch : torch_versions) CHECK(fault_in(torch, "0F0,0B0") == "fine");
 }
 
 }  // namespace penstock::testing

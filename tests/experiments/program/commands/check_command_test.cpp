@@ -56,6 +56,18 @@ TEST_CASE("check: a last rank without actions counts, and is named") {
   CHECK(check.output.find("\nranks without actions: 1\n") != std::string::npos);
 }
 
+TEST_CASE("check --torch: an order that the release does not train is a fault") {
+  const Scratch scratch;
+  scratch.file("order.csv", "0F0,0B0,0REDUCE_GRAD\n");
+  CHECK(run_penstock({"check", "order.csv"}, scratch.path("")).code == 0);
+  CHECK(run_penstock({"check", "order.csv", "--torch", "2.14"}, scratch.path("")).code == 0);
+  const ProgramRun check =
+      run_penstock({"check", "order.csv", "--torch", "2.15"}, scratch.path(""));
+  CHECK(check.code == 1);
+  CHECK(check.output.starts_with(
+      "order.csv: row 0, column 0: PyTorch 2.15 does not train it: there each SEND and "));
+}
+
 TEST_CASE("run: an order of a bidirectional schedule from a file needs no chains") {
   const Scratch scratch;
   const std::string folder = scratch.path("");
