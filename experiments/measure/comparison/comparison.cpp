@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/measured_runs/measured_run.hpp"
@@ -44,6 +45,14 @@ void add_missing_causes(const char* run, bool known, std::vector<std::string>& n
   if (known) return;
   notes.push_back(fmt::format(
       "{} does not record which input came last: causes of idle time are left out", run));
+}
+
+void add_time_scale(const char* run, const Timeline& timeline, std::vector<std::string>& notes) {
+  const double scale = time_scale_of(timeline);
+  if (scale == 1) return;
+  notes.push_back(fmt::format(
+      "times of {} are divided by its time_scale {:.4g}, so that they are those of the scenario",
+      run, scale));
 }
 
 bool is_moved(const OpDifference& op) { return op.reason == Reason::place; }
@@ -92,6 +101,8 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
     notes.push_back(fmt::format("times of B are scaled by {:.4g}, so that both makespans are equal",
                                 comparison.scale));
   }
+  add_time_scale("A", a.recording.timeline, notes);
+  add_time_scale("B", b.recording.timeline, notes);
   const Time unit =
       std::max(resolution_of(a.recording.timeline), resolution_of(b.recording.timeline));
   if (unit > Time{}) {
@@ -112,6 +123,25 @@ Time resolution_of(const Timeline& timeline) {
   } catch (const InputError&) {
     return {};
   }
+}
+
+double time_scale_of(const Timeline& timeline) {
+  const auto stated = timeline.environment.find(time_scale_key);
+  if (stated == timeline.environment.end()) return 1;
+  const auto scale = plain_number(stated->second);
+  return scale && *scale > 0 ? *scale : 1;
+}
+
+void undo_time_scale(Timeline& timeline) {
+  const double scale = time_scale_of(timeline);
+  if (scale == 1) return;
+  const auto undo = [&](Time& time) {
+    time = later({}, static_cast<double>(time.picoseconds) / scale);
+  };
+  for (auto* column : {&timeline.begin, &timeline.end, &timeline.slowed, &timeline.memory_wait}) {
+    std::for_each(column->begin(), column->end(), undo);
+  }
+  for (MemorySample& sample : timeline.memory) undo(sample.time);
 }
 
 double share_of_makespan(const Comparison& comparison, Time difference) {

@@ -38,6 +38,13 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
 /// `resolution_key`; 0 for a simulated run.
 Time resolution_of(const Timeline& timeline);
 
+/// Key of the environment of a timeline: the scale of the times that `validate` ran.
+constexpr const char* time_scale_key = "time_scale";
+/// What stands under that key; 1 for other runs.
+double time_scale_of(const Timeline& timeline);
+/// Divides the times of a run by its scale: they are then those of its scenario.
+void undo_time_scale(Timeline& timeline);
+
 /// A difference as a share of the first run's makespan; 0 where that is 0.
 double share_of_makespan(const Comparison& comparison, Time difference);
 

@@ -9,6 +9,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
+#include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/measure/validation/device_layers.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
@@ -127,7 +128,7 @@ void compare(const Backend& backend, Validation& result) {
   result.memory = held_peaks(result.job.priced, result.typical, result.simulated);
   result.typical.iteration = static_cast<std::uint32_t>(middle);
   result.typical.environment = backend.environment();
-  result.typical.environment["time_scale"] = fmt::format("{}", result.job.scale);
+  result.typical.environment[time_scale_key] = fmt::format("{}", result.job.scale);
 }
 
 /// Runs the job and its simulation. Returns the error, if any.

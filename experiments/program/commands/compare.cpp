@@ -62,6 +62,7 @@ ComparedRun compared_run(const std::string& path, const std::vector<std::string>
   RecordedRun run = recording_in(path, read_file(path), settings);
   const std::optional<Layout> layout = std::move(run.layout);
   ComparedRun compared{path, std::move(run)};
+  undo_time_scale(compared.recording.timeline);
   if (layout) compared.work = step_work_of(*layout, compared.recording);
   return compared;
 }

@@ -7,6 +7,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/run/recordings.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -265,6 +266,28 @@ TEST_CASE("times of a trace are equal within their rounding, and differ beyond i
   CHECK_FALSE(shifted(9, "1ns").same());
   CHECK_FALSE(shifted(6, "").same());
   CHECK_FALSE(shifted(6, "rubbish").same());
+}
+
+TEST_CASE("a run with scaled times is compared as its scenario's, and a note names the scale") {
+  const Files files;
+  Recording measured = recording_of(files.scenario_path);
+  measured.timeline.environment["time_scale"] = "0.25";
+  for (std::vector<Time>* times : {&measured.timeline.begin, &measured.timeline.end}) {
+    for (Time& time : *times) time = {time.picoseconds / 4};
+  }
+  files.scratch.file("m.timeline",
+                     write_timeline(measured.plan, measured.timeline, measured.title));
+  const std::string folder = files.scratch.path("");
+  const ProgramRun first = run_penstock({"compare", "m.timeline", "run.json"}, folder);
+  CHECK(first.code == 0);
+  CHECK(contains(first.output,
+                 "note: times of A are divided by its time_scale 0.25, so that they "
+                 "are those of the scenario"));
+  const json second =
+      json::parse(run_penstock({"compare", "run.json", "m.timeline", "--json"}, folder).output);
+  CHECK(second["same"] == true);
+  CHECK(second["b"]["makespan_us"] == 15);
+  CHECK(contains(second["notes"].dump(), "times of B are divided by its time_scale 0.25"));
 }
 
 }  // namespace penstock::testing
