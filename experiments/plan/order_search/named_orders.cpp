@@ -55,6 +55,16 @@ RunResult compared_run(Layout layout) {
   return run(std::move(layout), {.repeat = draws});
 }
 
+RunResult ended_run(RunResult run) {
+  if (run.report || run.layout.memory.policy != MemoryPolicy::stall) return run;
+  Layout layout = run.layout;
+  layout.memory.policy = MemoryPolicy::finding;
+  RunResult ended = compared_run(std::move(layout));
+  ended.layout.memory.policy = MemoryPolicy::stall;
+  ended.findings.insert(ended.findings.begin(), run.findings.begin(), run.findings.end());
+  return ended;
+}
+
 std::optional<Time> compared_step(const RunResult& run) {
   const bool counts = run.report && run.findings.empty() && all_draws_end(run);
   return counts ? std::optional(step_of(run)) : std::nullopt;
@@ -76,7 +86,8 @@ std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResul
   for (const ScheduleEntry* entry : schedule_entries()) {
     if (!comparable(*entry, base.layout)) continue;
     try {
-      const RunResult result = compared_run(changed(scenario, settings_for(*entry, base.layout)));
+      const RunResult result =
+          ended_run(compared_run(changed(scenario, settings_for(*entry, base.layout))));
       const bool same =
           result.layout.placement.stage_count() == base.layout.placement.stage_count() &&
           result.layout.placement.ranks() == base.layout.placement.ranks() &&

@@ -156,11 +156,11 @@ class Hunt {
   /// A policy decides an order for each draw of documents; that of the first is an order like
   /// others.
   RunResult base_run() const {
-    RunResult base = compared_run(scenario_);
+    RunResult base = ended_run(compared_run(scenario_));
     if (!base.report || base.layout.policy == nullptr) return base;
     Layout decided = std::move(base.layout);
     decided.policy = nullptr;
-    return compared_run(std::move(decided));
+    return ended_run(compared_run(std::move(decided)));
   }
 
   /// The placement of a layout; a new one is priced.
@@ -243,8 +243,8 @@ class Hunt {
   /// taken off its capacity.
   bool judge_once(PlacementToSearch& placement) {
     if (!placement.found.sequences) return true;
-    const RunResult run = run_with(*placement.layout, placement.problem.orders,
-                                   {*placement.found.sequences, placement.found.forms});
+    const RunResult run = ended_run(run_with(*placement.layout, placement.problem.orders,
+                                             {*placement.found.sequences, placement.found.forms}));
     if (take(run, placement.found.origin) || !run.report || run.findings.empty()) return true;
     bool tighter = false;
     const std::uint64_t capacity =

@@ -16,6 +16,9 @@ namespace penstock {
 /// A run whose step is compared with others: where microbatches differ, over draws of documents.
 RunResult compared_run(const Scenario& scenario);
 RunResult compared_run(Layout layout);
+/// A run that waits for memory for good, with all the memory that it takes: its findings say that
+/// it does not fit. Others are as they were.
+RunResult ended_run(RunResult run);
 /// Its step; nothing where a draw does not end, or the run finds a problem.
 std::optional<Time> compared_step(const RunResult& run);
 /// "51.2 ± 1.3 ms (mean of 16 draws)" of draws, else "51.2 ms".

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/plan/order_search/order_hunt.hpp"
 #include "experiments/run/run.hpp"
 #include "schedules/search/sequences.hpp"
 
@@ -49,6 +50,29 @@ TEST_CASE(
       CHECK(static_cast<double>(reckoned(result.layout)) == doctest::Approx(engine).epsilon(4e-3));
       CHECK(search_problem(result.layout).bound <= result.report->makespan.picoseconds);
     }
+  }
+}
+
+TEST_CASE("search: an own order that waits for memory for good does not fit; others are searched") {
+  const auto hunted = [](const std::string& policy) {
+    HuntOptions options;
+    options.evaluations = 1000;
+    return hunt_order(parse_scenario(R"({"model": {"stages": [{"forward_us": 1, "backward_us": 2,
+        "stash_bytes": 1, "repeat": 4}]}, "hardware": {"name": "ideal", "devices": 4},
+        "schedule": {"name": "1f1b", "microbatches": 8},
+        "memory": {"capacity_bytes": 2, "policy": ")" +
+                                         policy + R"("}})",
+                                     "s.json"),
+                      options);
+  };
+  const HuntResult stalling = hunted("stall"), fitting = hunted("finding");
+  REQUIRE(stalling.fits);
+  REQUIRE(fitting.fits);
+  CHECK(stalling.run.report->makespan <= fitting.run.report->makespan);
+  REQUIRE(stalling.named.size() == fitting.named.size());
+  for (const ComparedOrder& order : stalling.named) {
+    if (order.name == "1f1b") CHECK_FALSE(order.may_fit);
+    CHECK(order.layout.memory.policy == MemoryPolicy::stall);
   }
 }
 
