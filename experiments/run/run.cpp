@@ -20,6 +20,8 @@
 #include "sim/engines/replicas.hpp"
 #include "sim/order/weight_versions.hpp"
 #include "sim/report/report.hpp"
+#include "validate/machine/host.hpp"
+#include "validate/store/environment_keys.hpp"
 
 namespace penstock {
 namespace {
@@ -91,11 +93,21 @@ void note_replicas(RunResult& result) {
                   drawn, layout.degrees.data));
 }
 
-/// Notes whether layer times are those of a run.
+/// Notes whether layer times are those of this machine, as they were measured, and those of a run.
 void note_conditions(RunResult& result) {
   const auto in_run =
       std::count_if(result.profile_rows.begin(), result.profile_rows.end(), was_in_run);
   if (result.profile_rows.empty()) return;
+  const Profile& profile = *result.layout.hardware.spec.profile;
+  static const std::string here = environment_title(host_environment());
+  if (const std::string there = environment_title(profile.environment);
+      !profile.environment.empty() && there != here) {
+    result.notes.push_back(fmt::format("layer times are of {}; this is {}", there, here));
+  }
+  if (profile.unchecked) {
+    result.notes.push_back(
+        fmt::format("{} has no checksum: whether it was changed is unknown", profile.source));
+  }
   if (in_run == std::ssize(result.profile_rows)) {
     result.notes.emplace_back("layer times were measured in runs of 1f1b");
     return;

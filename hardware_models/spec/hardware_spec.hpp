@@ -55,8 +55,10 @@ struct Profile {
   std::string source;  // the file it came from
   std::string device;  // of the measurement; empty: unknown
   std::vector<ProfileEntry> entries;
-  std::vector<MeasuredRow> rows;  // ascending; empty when not from a store
-  std::size_t unused_rows = 0;    // of these layers: retired, superseded, or without other passes
+  std::vector<MeasuredRow> rows;                        // ascending; empty when not from a store
+  std::map<std::string, std::string> environment = {};  // of the rows; empty: unknown
+  bool unchecked = false;       // a snapshot without a checksum, which may have been changed
+  std::size_t unused_rows = 0;  // of these layers: retired, superseded, or without other passes
 };
 
 /// A hint when a profile lacks a layer: its store may have unused rows. Empty when it has none.

@@ -40,6 +40,15 @@ void check_row_ids(const Profile& read) {
   }
 }
 
+/// A snapshot says what a store measured, so it is not to be changed by hand.
+void check_sum(const json& profile) {
+  const auto stated = profile.find("checksum");
+  if (stated == profile.end() || *stated == profile_checksum(profile)) return;
+  throw InputError("/profile/checksum",
+                   "it is not that of the profile, which was changed; take the snapshot again "
+                   "(penstock profile snapshot STORE -o FILE), or leave \"checksum\" out");
+}
+
 /// Adds a layer, or the layers of a kind.
 void add_entry(ProfileEntry entry, const std::string& where, ProfileBuilder& builder) {
   const bool narrowed = entry.sequence || entry.counts_tokens;
@@ -65,6 +74,7 @@ Profile profile_of(const json& document) {
   Profile read;
   read_value(document, read);
   check_row_ids(read);
+  check_sum(document);
   ProfileBuilder builder;
   for (std::size_t i = 0; i < read.entries.size(); ++i) {
     add_entry(std::move(read.entries[i]), fmt::format("/profile/layers/{}", i), builder);
@@ -72,6 +82,8 @@ Profile profile_of(const json& document) {
   Profile profile = std::move(builder).take();
   profile.rows = std::move(read.rows);
   profile.device = std::move(read.device);
+  profile.environment = std::move(read.environment);
+  profile.unchecked = !document.contains("checksum");
   return profile;
 }
 

@@ -16,6 +16,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "validate/machine/host.hpp"
+#include "validate/statistics/bootstrap.hpp"
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/row_content.hpp"
@@ -217,11 +218,28 @@ LayerProfile layer_profile(const JudgedRows& judged, std::optional<std::int64_t>
       judged.rows.begin(), judged.rows.end(),
       [](const StoredRow& stored) { return layer_point(stored.row.point).has_value(); });
   layers.profile.unused_rows = static_cast<std::size_t>(of_layers) - layers.profile.rows.size();
-  const auto& facts = rows.front().stored->row.environment;
+  const auto first = std::find_if(rows.begin(), rows.end(), [&](const LayerRow& row) {
+    return index(row.stored->id) == layers.profile.rows.front().id;
+  });
+  const auto& facts = layers.profile.environment = first->stored->row.environment;
   if (const auto device = facts.find("device"); device != facts.end()) {
     layers.profile.device = device->second;
   }
   return layers;
+}
+
+std::string profile_checksum(nlohmann::json profile) {
+  profile.erase("checksum");
+  std::uint64_t sum = 0;
+  const nlohmann::json flat = profile.flatten();
+  for (const auto& [where, value] : flat.items()) {
+    const bool is_number = value.is_number();  // 1 and 1.0 are the same
+    sum = text_hash(
+        fmt::format("{}={}\n", where,
+                    is_number ? nlohmann::json(value.get<double>()).dump() : value.dump()),
+        sum);
+  }
+  return fmt::format("{:016x}", sum);
 }
 
 std::vector<MeasuredRow> rows_used(const Profile& profile, const ModelGraph& model) {

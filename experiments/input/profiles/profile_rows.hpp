@@ -54,6 +54,9 @@ struct LayerProfile {
 /// belongs to a layer.
 LayerProfile layer_profile(const JudgedRows& judged, std::optional<std::int64_t> environment = {});
 
+/// The checksum of a snapshot: of its profile in JSON, however it is laid out, without its own.
+std::string profile_checksum(nlohmann::json profile);
+
 /// The rows behind the layer times of a model, ascending.
 std::vector<MeasuredRow> rows_used(const Profile& profile, const ModelGraph& model);
 

@@ -107,15 +107,6 @@ ordered_json entry_json(const ProfileEntry& entry) {
   return object;
 }
 
-/// The environment of the first row; all rows are from one machine.
-const std::map<std::string, std::string>& environment_of(const JudgedRows& judged,
-                                                         const Profile& profile) {
-  const auto found =
-      std::find_if(judged.rows.begin(), judged.rows.end(),
-                   [&](const StoredRow& row) { return index(row.id) == profile.rows.front().id; });
-  return found->row.environment;
-}
-
 }  // namespace
 
 std::string_view standing_of(const RowJudgement& judgement) {
@@ -304,12 +295,13 @@ ordered_json snapshot_json(const JudgedRows& judged, const Profile& profile,
                            const std::string& at) {
   ordered_json inside = ordered_json::object();
   if (!profile.device.empty()) inside["device"] = profile.device;
-  inside["environment"] = environment_of(judged, profile);
+  inside["environment"] = profile.environment;
   inside["taken_at"] = at;
   inside["rows"] = ordered_json::array();
   for (const MeasuredRow& row : profile.rows) inside["rows"].push_back(measured_row_json(row));
   inside["layers"] = ordered_json::array();
   for (const ProfileEntry& entry : profile.entries) inside["layers"].push_back(entry_json(entry));
+  inside["checksum"] = profile_checksum(nlohmann::json::parse(printed(inside)));
   return {{"penstock", 1},
           {"description", fmt::format("{} of {}, written by penstock",
                                       counted(profile.rows.size(), "row"), judged.source)},

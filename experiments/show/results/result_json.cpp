@@ -273,6 +273,14 @@ constexpr std::array keys{
     Key{"profile_rows",
         [](const RunResult& r) { return list_json(r.profile_rows, measured_row_json); },
         [](const RunResult& r) { return finished(r) && !r.profile_rows.empty(); }},
+    Key{"profile_environment",
+        [](const RunResult& r) {
+          return ordered_json(r.layout.hardware.spec.profile->environment);
+        },
+        [](const RunResult& r) {
+          return finished(r) && !r.profile_rows.empty() &&
+                 !r.layout.hardware.spec.profile->environment.empty();
+        }},
     Key{"notes", [](const RunResult& r) { return ordered_json(r.notes); }, finished},
     Key{"findings", [](const RunResult& r) { return findings_json(r.findings); }, any_run}};
 

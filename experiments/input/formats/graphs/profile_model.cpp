@@ -77,13 +77,15 @@ const Fields& fields_of(const Profile& /*profile*/) {
   static const Fields fields{
       "layers as they were measured",
       {field<&P::device>("device", text(), "on which it was measured"),
-       {"environment", object_of({"", {}, {}, text()}),
-        "where it was measured, as a profile store says"},
+       field<P>("environment", object_of({"", {}, {}, text()}),
+                "where it was measured, as a profile store says",
+                [](const nlohmann::json& facts, P& profile) { facts.get_to(profile.environment); }),
        {"taken_at", text(), "when this was taken from a profile store, UTC"},
        field<&P::rows>("rows", list_of(object_of(fields_of(MeasuredRow{})), 0, most_items),
                        "of the store, those that points are taken from"),
        field<&P::entries>("layers", list_of(object_of(fields_of(ProfileEntry{})), 1, most_items),
                           "the layers of a model, or the kinds of layer that were measured"),
+       {"checksum", text(), "of a snapshot, over the rest of its profile"},
        {"edges", list_of(list_of(whole(0, Limits::layers - 1), 2, 2), 0, most_items),
         "pairs [from, to] of layers; without them each layer feeds the next"}},
       {"layers"}};

@@ -140,6 +140,58 @@ TEST_CASE("measured rows: a snapshot says the same as its store, and stays what 
   CHECK(before != run("machine.profile", true).output);
 }
 
+TEST_CASE("measured rows: a changed snapshot is refused, and one without a checksum is unchecked") {
+  const Workplace workplace;
+  REQUIRE(workplace.run({"profile", "snapshot", "machine.profile", "-o", "p.json"}).code == 0);
+  const json snapshot = json::parse(content_of(workplace.scratch.path("p.json")));
+  const auto run = [&](const json& profile) {
+    workplace.scratch.file("p.json", profile.dump());
+    return workplace.run({"run", "s.json", "--set", "/hardware/profile=p.json"});
+  };
+  const ProgramRun plain = run(snapshot);
+  CHECK(plain.code == 0);
+  CHECK(plain.output.find("checksum") == std::string::npos);
+  json same = snapshot;
+  same["profile"]["layers"][0]["points"][0]["examples"] = 1;  // was 1.0
+  CHECK(run(same).output == plain.output);
+  for (const char* where : {"/profile/layers/0/points/0/forward_us", "/profile/rows/0/id",
+                            "/profile/layers/0/numbers/hidden"}) {
+    json changed = snapshot;
+    changed[json::json_pointer(where)] = 7;
+    CAPTURE(where);
+    CHECK(run(changed).code == 3);
+  }
+  json changed = snapshot;
+  changed["profile"]["environment"]["cpu"] = "another";
+  CHECK(run(changed).errors.find("p.json: /profile/checksum: it is not that of the profile, which "
+                                 "was changed; ") != std::string::npos);
+  changed["profile"].erase("checksum");
+  const ProgramRun unchecked = run(changed);
+  CHECK(unchecked.code == 0);
+  CHECK(unchecked.output.find("p.json has no checksum: whether it was changed is unknown") !=
+        std::string::npos);
+}
+
+TEST_CASE("measured rows: a run says that they are of another machine, and JSON which") {
+  const auto says = [](const std::string& text) {
+    return text.find("layer times are of ") != std::string::npos;
+  };
+  CHECK_FALSE(says(Workplace().run({"run", "s.json"}).output));
+  std::vector<ProfileRow> rows = mlp_rows({1, 2});
+  for (ProfileRow& row : rows) row.environment = {{"cpu", "made-up"}, {"cores", "3"}};
+  const Workplace workplace(rows);
+  REQUIRE(workplace.run({"profile", "snapshot", "machine.profile", "-o", "p.json"}).code == 0);
+  for (const char* profile : {"machine.profile", "p.json"}) {
+    const std::string setting = fmt::format("/hardware/profile={}", profile);
+    const ProgramRun text = workplace.run({"run", "s.json", "--set", setting});
+    CHECK(text.output.find("layer times are of cores 3, made-up; this is ") != std::string::npos);
+    const json document =
+        json::parse(workplace.run({"run", "s.json", "--json", "--set", setting}).output);
+    CHECK(document["profile_environment"] == json{{"cores", "3"}, {"cpu", "made-up"}});
+    CHECK(says(document["notes"].dump()));
+  }
+}
+
 TEST_CASE("measured rows: of several other machines, one is to be chosen for a snapshot") {
   std::vector<ProfileRow> rows = mlp_rows({1});
   for (ProfileRow& row : rows) row.environment = {{"device", "one"}};
