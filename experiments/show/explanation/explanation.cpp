@@ -92,16 +92,19 @@ Advice slower_replicas(const RunResult& result) {
 }
 
 /// The tail runs after the pipeline, so it overlaps with nothing. No link shortens a wait for other
-/// replicas.
+/// replicas, which a recorded run, without a model, does not tell apart.
 Advice tail(const RunResult& result, const Explanation& explanation) {
   const Report& report = *result.report;
   const double share = share_of_passes(explanation, report, is_tail) -
                        of_makespan(waits_for_replicas(result), report);
-  return {share,
-          fmt::format("gradient reduction and weight gathering take {} of the critical path: "
-                      "use faster links between replicas, fewer replicas, or "
-                      "/parallel/overlap_sums where it is off",
-                      percent_text(share))};
+  const bool recorded = result.layout.model.layers.empty();
+  return {
+      share,
+      fmt::format("gradient reduction and weight gathering take {} of the critical path: {}"
+                  "use faster links between replicas, fewer replicas, or "
+                  "/parallel/overlap_sums where it is off",
+                  percent_text(share),
+                  recorded ? "find out whether they wait for slower data replicas; if not, " : "")};
 }
 
 Advice fill_and_drain(const Explanation& explanation, const Report& report) {

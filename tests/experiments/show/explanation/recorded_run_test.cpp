@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/scenario/scenario.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "tests/support/finished_run.hpp"
 #include "tests/support/program.hpp"
@@ -56,6 +57,20 @@ TEST_CASE("a recorded run that does not say which input came last is told by end
   const RunResult again = recorded(measured);
   CHECK(tasks_of(again.report->critical_path) == tasks_of(run.report->critical_path));
   CHECK(explain_recorded(again).notes.size() == 3);
+}
+
+TEST_CASE("a recorded run does not blame links where replicas may wait for slower ones") {
+  const RunResult run = penstock::run(parse_scenario(R"({
+    "model":    { "stages": [ {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1},
+                              {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1} ] },
+    "hardware": { "name": "ideal", "devices": 4 },
+    "parallel": { "pipeline": 2, "data": 2 },
+    "schedule": { "name": "1f1b", "microbatches": 4 },
+    "chance":   { "stragglers": [ {"rank": 1, "factor": 3, "replica": 1} ] } })",
+                                                     "s.json"));
+  const std::string text = explanation_text(run, explain_recorded(recorded(run)));
+  CHECK(text.find("of the critical path: find out whether they wait for slower data replicas; if "
+                  "not, use faster links") != std::string::npos);
 }
 
 TEST_SUITE("clock") {  // a validation passes on a machine that has nothing else to do
