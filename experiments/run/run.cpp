@@ -73,8 +73,7 @@ void note_free_sums(RunResult& result) {
       "gradients of replicated stages are summed at no cost, since the order has no flush: for "
       "stage {}, {} over {} ranks{} each time",
       largest, bytes_text(static_cast<std::uint64_t>(most * result.training.gradient_factor)),
-      stages[largest].ranks.size(),
-      time == Time{} ? "" : " and " + short_time_text(time)));
+      stages[largest].ranks.size(), time == Time{} ? "" : " and " + short_time_text(time)));
 }
 
 /// Notes which data replica is shown, and how many stand for all.
@@ -173,9 +172,8 @@ void add_memory_findings(RunResult& result) {
   const auto& capacity = result.layout.memory.capacity_bytes;
   if (!capacity) return;
   const std::uint64_t largest = *result.layout.memory.largest_peak_bytes();
-  const bool fits = std::ranges::none_of(result.report->ranks, [&](const RankReport& rank) {
-    return rank.memory.bytes > largest;
-  });
+  const bool fits = std::ranges::none_of(
+      result.report->ranks, [&](const RankReport& rank) { return rank.memory.bytes > largest; });
   if (fits) return add_finding_of_batch(result);
   const auto first = first_above(*result.plan, result.costs, result.timeline, largest);
   for (Rank rank : Numbers<Rank>(result.plan->ranks)) {

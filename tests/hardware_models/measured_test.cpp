@@ -111,7 +111,7 @@ TEST_CASE("measured: what the profile lacks is taken from the machine, if there 
   HardwareSpec spec = by_profile();
   const Layer unknown = layer_of("block 7", "attention", 4);
   CHECK(measured_refusal(spec, unknown) ==
-        ": the profile layers.json has no layer \"block 7\" of kind \"attention\", nor its kind; "
+        "the profile layers.json has no layer \"block 7\" of kind \"attention\", nor its kind; "
         "measure it, or add a machine");
   Layer part = layer_of("conv1", "", 1);
   part.work.repeated = Repeated::selected;
@@ -148,7 +148,7 @@ TEST_CASE("measured: without a profile, or with one of another device, it says w
 
 TEST_CASE("measured: a cell of an unknown number of examples has no times") {
   CHECK(measured_refusal(by_profile(), layer_of("conv1", "", 0)) ==
-        ": the number of examples per cell is unknown; a profile has times by examples");
+        "the number of examples per cell is unknown; a profile has times by examples");
 }
 
 }  // namespace penstock::testing

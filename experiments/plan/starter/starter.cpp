@@ -80,14 +80,13 @@ Starter find_starter(const TrainingRequest& request, const OnProgress& on_progre
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = read_training_task(request, catalogue);
   Starter starter;
-  starter.plan = plan_layouts(
-      task, catalogue,
-      {.best = 1,
-       .front = false,
-       .most_seconds = starter_seconds,
-       .on_progress = [&](const PlanProgress& now) {
-         if (on_progress) on_progress("layouts", now.simulated, 0);
-       }});
+  starter.plan = plan_layouts(task, catalogue,
+                              {.best = 1,
+                               .front = false,
+                               .most_seconds = starter_seconds,
+                               .on_progress = [&](const PlanProgress& now) {
+                                 if (on_progress) on_progress("layouts", now.simulated, 0);
+                               }});
   const LayoutPlan& plan = starter.plan;
   if (const JudgedLayout* best = plan.best()) {
     starter.text = layout_document(task, best->choice);

@@ -137,9 +137,10 @@ void RunFiles::save_order(const std::string& path) {
   const ViewedRunPtr run = now()->run;
   if (!run->layout) throw UsageError("a recorded run has no order to save");
   write_later(path, [run, path] {
-    const TorchCsv order = write_torch_csv(run->layout->schedule, cells_to_write(*run->layout));
+    const Schedule& schedule = run->layout->schedule;
+    const TorchCsv order = write_torch_csv(schedule, cells_to_write(*run->layout));
     write_file(path, order.text, Existing::any);
-    return lost_text(order.left_out, run->layout->slices, run->layout->schedule.weights().use);
+    return lost_text(schedule, order.left_out, run->layout->slices, schedule.weights().use);
   });
 }
 

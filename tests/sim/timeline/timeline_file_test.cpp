@@ -237,10 +237,10 @@ TEST_CASE("a file with any one byte changed is refused") {
 
 TEST_CASE("what is no timeline file, or one of another version, is named as such") {
   CHECK(refusal("") == "not a timeline file");
-  CHECK(refusal("{\"penstock\": 1}") == ": not a timeline file");
+  CHECK(refusal("{\"penstock\": 1}") == "not a timeline file");
   std::string file = written(small_recording());
   put<std::uint64_t>(file, 8, 4);
-  CHECK(refusal(sealed(file)) == ": format version 4; this program reads versions 2 and 3");
+  CHECK(refusal(sealed(file)) == "format version 4; this program reads versions 2 and 3");
 }
 
 TEST_CASE("an unknown section is refused by its name") {

@@ -22,7 +22,7 @@ std::string dnn_placement_with(const std::string& what, const std::string& by) {
   return refusal_of_model(replaced(placed_graph, what, by));
 }
 
-/// Why a placement does not fit a model of two layers with the ids 10 and 20; "fits" if it does.
+/// Why a placement does not fit a model of two layers with the ids 10 and 20; "accepted" if it does.
 std::string fit_of(const std::vector<std::vector<LayerIndex>>& stages, bool ids) {
   ModelFile cut;
   cut.stages = stages;
@@ -81,8 +81,8 @@ TEST_CASE("placed layers: stages by ids become stages by layers, backward nodes 
 }
 
 TEST_CASE("placed layers: a cut that is not one of the model is refused") {
-  CHECK(fit_of({{LayerIndex{10}}, {LayerIndex{20}}}, true) == "fits");
-  CHECK(fit_of({{LayerIndex{0}, LayerIndex{1}}}, false) == "fits");
+  CHECK(fit_of({{LayerIndex{10}}, {LayerIndex{20}}}, true) == "accepted");
+  CHECK(fit_of({{LayerIndex{0}, LayerIndex{1}}}, false) == "accepted");
   CHECK(fit_of({{LayerIndex{10}}}, true) == "layer 1 () is in no stage");
   CHECK(fit_of({{LayerIndex{10}, LayerIndex{20}}, {LayerIndex{11}}}, true) ==
         "stage 1 has no layer of the model");
