@@ -68,4 +68,14 @@ TEST_CASE("sources: the clock of the day names dates alone, so its jumps change 
   }
 }
 
+TEST_CASE(
+    "sources: views of ranges are not used, for the clang of Debian 12 does not compile them") {
+  for (const char* folder : {"sim", "schedules", "hardware_models", "validate", "experiments"}) {
+    for_each_source(folder, {".cpp", ".hpp"}, [](const fs::path& path, const std::string& text) {
+      CAPTURE(path);
+      CHECK(text.find("views::") == std::string::npos);
+    });
+  }
+}
+
 }  // namespace penstock::tree

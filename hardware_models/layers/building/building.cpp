@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ranges>
 
 #include "sim/base/error.hpp"
 
@@ -22,10 +21,10 @@ void add(std::optional<double>& sum, const std::optional<double>& part) {
 
 void close_with_product(LayerWork& work) {
   bool closes = true;
-  for (Kernel& kernel : work.kernels | std::views::reverse) {
-    if (kernel.pass != Pass::forward || !closes) continue;
-    kernel.closes = true;
-    closes = kernel.kind != KernelKind::matrix;
+  for (auto kernel = work.kernels.rbegin(); kernel != work.kernels.rend() && closes; ++kernel) {
+    if (kernel->pass != Pass::forward) continue;
+    kernel->closes = true;
+    closes = kernel->kind != KernelKind::matrix;
   }
   for (Collective& one : work.collectives) {
     const bool leaves =
