@@ -34,6 +34,15 @@ inline const std::string scenario_two_mlps = R"({
   "schedule": { "name": "1f1b", "microbatches": 2 }
 })";
 
+/// Two data replicas, of which one has a rank that is three times as slow.
+inline const std::string scenario_with_slow_replica = R"({
+  "model":    { "stages": [ {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1},
+                            {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1} ] },
+  "hardware": { "name": "ideal", "devices": 4 },
+  "parallel": { "pipeline": 2, "data": 2 },
+  "schedule": { "name": "1f1b", "microbatches": 4 },
+  "chance":   { "stragglers": [ {"rank": 1, "factor": 3, "replica": 1} ] } })";
+
 /// The error of a scenario called s.json after some settings; "makespan 15" when there is none.
 inline std::string outcome_of(const std::string& text,
                               const std::vector<std::string>& settings = {}) {

@@ -77,8 +77,7 @@ void add_recomputation_notes(const Layout& layout, std::vector<std::string>& not
   const bool some = recomputing.except_last || !recomputing.microbatches.empty();
   if (some && layout.codec.stash.index() != 0 && std::ranges::count(recomputing.stages, true) > 0) {
     notes.emplace_back(
-        "the codec packs what recomputed microbatches keep; what the others keep beyond it stays "
-        "as it is, though without recomputation it would be packed too");
+        "the codec packs what recomputed microbatches keep; the others keep the rest unpacked");
   }
 }
 

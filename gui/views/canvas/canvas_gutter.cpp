@@ -146,7 +146,7 @@ void CanvasGutter::paint_use(const RankSummary& facts, QRectF line, bool with_me
   const QString memory = short_bytes(facts.peak_bytes) + (facts.overflows ? "!" : "");
   const double room = line.right() - left - metrics.horizontalAdvance(memory);
   const bool beside = room >= bar_width + 4;
-  // What does not fit is told rather than how idle a rank is.
+  // Where there is no room for both, memory that overflows stands in the place of the bar.
   const bool instead = has_memory && facts.overflows && !beside && room >= 0;
   if (!instead) paint_bar(facts.idle, {left, line.center().y() - 4, bar_width, 8});
   if (!has_memory || !(beside || instead)) return;

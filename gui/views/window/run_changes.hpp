@@ -27,8 +27,7 @@ class RunChanges : RunController {
   }
   /// Puts a run that was read again in the place of an open one; the one before can be undone to.
   void read_again(OpenRun& open, std::function<ViewedRunPtr()> read);
-  /// The first of the others came to the front, and the run in front among them: each keeps what
-  /// was changed of it.
+  /// The run in front and the first of the others have changed places: each keeps its undo steps.
   void follow_swap(OpenRun& open);
   void undo(bool forward);
   void move_op(bool later);

@@ -363,7 +363,7 @@ TEST_CASE("jumps: what is bright in a run goes with it, also where another takes
   opened.canvas().grab();
 }
 
-TEST_CASE("two runs: B scaled to the makespan of A is told and exported with its own times") {
+TEST_CASE("two runs: facts and exports of B have its own times, though it is drawn scaled to A") {
   TwoRuns two("/hardware/bandwidth_bytes_per_s=1e9");
   for (int press = 0; press < 2; ++press) two.press(QKeySequence("L"));
   const ShownOp op{two.op_of_b("0F0"), 1};

@@ -203,14 +203,8 @@ TEST_CASE("a rank alone in its pipeline is slower than its modelled time, in the
 
 TEST_CASE("a wait for a slower data replica is named, and no link is blamed for it") {
   // Replica 0 comes to its reduction at 600 us, replica 1 at 1560: 61.5 % of the run.
-  const Explanation explanation = explain(run(parse_scenario(R"({
-    "model":    { "stages": [ {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1},
-                              {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1} ] },
-    "hardware": { "name": "ideal", "devices": 4 },
-    "parallel": { "pipeline": 2, "data": 2 },
-    "schedule": { "name": "1f1b", "microbatches": 4 },
-    "chance":   { "stragglers": [ {"rank": 1, "factor": 3, "replica": 1} ] } })",
-                                                             "s.json")));
+  const Explanation explanation =
+      explain(run(parse_scenario(scenario_with_slow_replica, "s.json")));
   const auto& advice = explanation.advice;
   CHECK(std::count(advice.begin(), advice.end(),
                    "gradient reduction and weight gathering wait for slower data replicas during "

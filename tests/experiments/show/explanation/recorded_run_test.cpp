@@ -70,14 +70,7 @@ TEST_CASE("a recorded run says that its contention may be waits for receivers") 
 }
 
 TEST_CASE("a recorded run does not blame links where replicas may wait for slower ones") {
-  const RunResult run = penstock::run(parse_scenario(R"({
-    "model":    { "stages": [ {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1},
-                              {"forward_us": 40, "backward_us": 80, "parameter_bytes": 1} ] },
-    "hardware": { "name": "ideal", "devices": 4 },
-    "parallel": { "pipeline": 2, "data": 2 },
-    "schedule": { "name": "1f1b", "microbatches": 4 },
-    "chance":   { "stragglers": [ {"rank": 1, "factor": 3, "replica": 1} ] } })",
-                                                     "s.json"));
+  const RunResult run = penstock::run(parse_scenario(scenario_with_slow_replica, "s.json"));
   const std::string text = explanation_text(run, explain_recorded(recorded(run)));
   CHECK(text.find("of the critical path: find out whether they wait for slower data replicas; if "
                   "not, use faster links") != std::string::npos);
