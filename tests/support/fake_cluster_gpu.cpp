@@ -19,11 +19,6 @@ namespace {
 constexpr int launch_failure = 719;
 constexpr int standstill = 9999;
 
-void move_host(std::int64_t to_ns) {
-  std::int64_t now = world->host_ns;
-  while (now < to_ns && !world->host_ns.compare_exchange_weak(now, to_ns)) continue;
-}
-
 double gpu_drift() { return cluster->drift * process.gpu; }
 std::int64_t gpu_ns(std::int64_t ns) {
   const std::int64_t offset = 1'700'000'000'000'000'000 + std::int64_t{process.gpu} * 98'765'432;
@@ -321,8 +316,9 @@ int launch_nothing(GpuStream) { return 0; }
 int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t count) {
   constexpr std::int64_t takes_ns = 1'000;  // each way
   constexpr std::int64_t step_ns = 32;
+  process.reads_clock = true;
   own(stream)->work.push_back([=] {
-    own(stream)->now_ns = std::max(own(stream)->now_ns, world->host_ns.load()) + takes_ns;
+    own(stream)->now_ns = std::max(own(stream)->now_ns, process.host_ns.load()) + takes_ns;
     const auto compiled = [&](const auto& all, const auto& at) {
       return ptx::run_clock_reader(all, at, readings, count);
     };

@@ -87,6 +87,8 @@ struct Process {
   std::atomic<bool> is_aborted = false;
   std::atomic<bool> has_failed = false;
   bool hangs = false;
+  std::atomic<std::int64_t> host_ns = 0;     // as far as it knows
+  std::atomic<bool> reads_clock = false;     // a reading of its GPU's clock is under way
 };
 
 extern FakeCluster* cluster;
@@ -107,11 +109,15 @@ class Locked {
   Locked& operator=(const Locked&) = delete;
 };
 
-// Clocks: the true time is that of `World`.
+// Clocks: the true time is that of `World`, which every process moves on. One that reads its GPU's
+// clock does not look at it until it has the answer, or the way there and back would be as uneven
+// as the host's scheduler makes it.
 
 /// Known before the GPU is started.
 std::uint32_t visible_gpu();
 std::int64_t host_ns();
+/// Not back.
+void move_host(std::int64_t to_ns);
 std::string host();
 
 const GpuCalls* gpu_calls();

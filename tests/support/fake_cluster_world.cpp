@@ -15,6 +15,11 @@ namespace {
 std::uint32_t this_host() { return visible_gpu() / cluster->gpus_of_host; }
 std::int64_t host_offset_ns() { return std::int64_t{this_host()} * 7'000'000'000; }
 
+void move(std::atomic<std::int64_t>& clock, std::int64_t to_ns) {
+  std::int64_t now = clock;
+  while (now < to_ns && !clock.compare_exchange_weak(now, to_ns)) continue;
+}
+
 }  // namespace
 
 FakeCluster* cluster = nullptr;
@@ -26,7 +31,18 @@ std::uint32_t visible_gpu() {
   return visible == nullptr ? 0 : static_cast<std::uint32_t>(std::atoi(visible));
 }
 
-std::int64_t host_ns() { return world->host_ns.fetch_add(50) + 50 + host_offset_ns(); }
+void move_host(std::int64_t to_ns) {
+  move(process.host_ns, to_ns);
+  move(world->host_ns, to_ns);
+}
+
+std::int64_t host_ns() {
+  if (!process.reads_clock.exchange(false)) move(process.host_ns, world->host_ns);
+  const std::int64_t now = process.host_ns + 50;
+  move_host(now);
+  return now + host_offset_ns();
+}
+
 std::string host() { return fmt::format("host {}", this_host()); }
 
 }  // namespace fakes
@@ -41,6 +57,7 @@ FakeCluster::FakeCluster(std::uint32_t count)
       reinterpret_cast<fakes::World*>(memory_->take(sizeof(fakes::World), alignof(fakes::World)));
   fakes::world->host_ns = 1'000'000;
   fakes::world->moves = 1;
+  fakes::process.host_ns = 0;
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
   pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
