@@ -121,7 +121,8 @@ std::uint64_t run_codec(const Kernels& all, Launch at, const GpuCodecKernel& ker
 }
 
 std::uint64_t run_step(const Kernels& all, Launch at, const GpuStep& step) {
-  const std::uint32_t blocks = blocks_of_step(threads_of(step), at.sms);
+  constexpr unsigned blocks_of_sm = 2048 / step_threads;
+  const std::uint32_t blocks = blocks_of_step(threads_of(step), at.sms, blocks_of_sm);
   if (blocks == 0) return at.begin_ns;
   return std::visit(
       [&](const auto& kernel) {

@@ -34,9 +34,9 @@ constexpr unsigned content_blocks = 4;
 constexpr unsigned content_threads = 256;
 constexpr unsigned codec_threads = 256;  // each takes one block of values
 constexpr unsigned step_threads = 256;
-/// For this many elements, or lanes of rows, on `sms` SMs; none for none.
-inline unsigned blocks_of_step(std::uint64_t threads, std::uint32_t sms) {
-  constexpr unsigned blocks_of_sm = 8;
+/// For this many elements, or lanes of rows, on `sms` SMs that run so many blocks each at once:
+/// none waits for another one to end. None for none.
+inline unsigned blocks_of_step(std::uint64_t threads, std::uint32_t sms, unsigned blocks_of_sm) {
   const std::uint64_t wanted = (threads + step_threads - 1) / step_threads;
   return static_cast<unsigned>(std::min<std::uint64_t>(wanted, std::uint64_t{sms} * blocks_of_sm));
 }

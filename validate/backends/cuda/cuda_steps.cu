@@ -70,6 +70,18 @@ int load_step() {
   else return load_all<cudaFuncAttributes>(run<Step>);
 }
 
+/// How many blocks of a kernel an SM runs at once; registers limit some to fewer than 8.
+template <class Step>
+unsigned blocks_of_sm() {
+  static const unsigned at_once = [] {
+    int blocks = 0;
+    const auto error =
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, run<Step>, step_threads, 0);
+    return error == cudaSuccess && blocks > 0 ? static_cast<unsigned>(blocks) : 4U;
+  }();
+  return at_once;
+}
+
 template <class... Steps>
 int load_steps(const std::variant<Steps...>*) {
   for (const int error : {load_step<Steps>()...}) {
@@ -83,13 +95,15 @@ int load_steps(const std::variant<Steps...>*) {
 int load_step_kernels() { return load_steps(static_cast<decltype(GpuStep::kernel)*>(nullptr)); }
 
 int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms) {
-  const unsigned blocks = blocks_of_step(threads_of(step), sms);
-  if (blocks == 0) return cudaSuccess;
+  const std::uint64_t threads = threads_of(step);
+  if (threads == 0) return cudaSuccess;
   return std::visit(
       [&](const auto& kernel) {
-        if constexpr (goes_in_tiles<std::decay_t<decltype(kernel)>>) {
+        using Step = std::decay_t<decltype(kernel)>;
+        if constexpr (goes_in_tiles<Step>) {
           return launch_attention(stream, step);
         } else {
+          const unsigned blocks = blocks_of_step(threads, sms, blocks_of_sm<Step>());
           run<<<blocks, step_threads, 0, native(stream)>>>(kernel);
           return static_cast<int>(cudaGetLastError());
         }

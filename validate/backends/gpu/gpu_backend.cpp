@@ -20,6 +20,7 @@
 #include "validate/backends/gpu/gpu_rates.hpp"
 #include "validate/job/rank_program.hpp"
 #include "validate/machine/host.hpp"
+#include "validate/processes/child_process.hpp"
 
 namespace penstock {
 namespace {
@@ -144,18 +145,19 @@ std::string host_text(double share) {
 
 /// Where a graph of all lanes needs them, lanes share all SMs.
 GpuDevice device_for(const Job& job, GpuOrdering ordering, const GpuCalls& calls) {
+  const auto longest_wait = run_limit(job, usual_gpu_wait, 10);
   const std::uint32_t ranks = job.priced.plan.ranks;
   const auto links = static_cast<std::uint32_t>(job.priced.plan.links.size());
   const std::vector<double> work = work_of_ranks(gpu_program(job));
   if (ordering == GpuOrdering::one_by_one) {
-    GpuDevice whole(calls, ranks, links, {}, "actions run one at a time");
+    GpuDevice whole(calls, ranks, links, {}, "actions run one at a time", longest_wait);
     whole.give_each_all_sms();
     return whole;
   }
-  GpuDevice device(calls, ranks, links, work);
+  GpuDevice device(calls, ranks, links, work, {}, longest_wait);
   if (ordering != GpuOrdering::graph || device.why_no_graph().empty()) return device;
   const std::string why = device.why_no_graph();
-  return {calls, ranks, links, work, why};
+  return {calls, ranks, links, work, why, longest_wait};
 }
 
 class GpuBackend : public Backend {
@@ -331,7 +333,7 @@ void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
   all["host_effect"] = one_by_one() ? host_text(host_share_)
                        : overheads_.host_effect
                            ? fmt::format("{:.2f} %", 100 * *overheads_.host_effect)
-                           : "unknown, no graph of all lanes: " + device_.why_no_graph();
+                           : "unknown, no graph of all lanes: " + overheads_.why_no_effect;
 }
 
 }  // namespace

@@ -301,13 +301,13 @@ TEST_CASE("cuda_multi: with recomputation, ranks hand back the same gradients") 
 TEST_CASE("cuda_multi: layers run on ranks for about their time, in fused cells too") {
   constexpr std::array kinds{GpuWork::transformer, GpuWork::gated_transformer, GpuWork::convolution,
                              GpuWork::conditional_convolution};
-  for (const char* schedule : {"1f1b", "zb-h1", "dualpipev"}) {
+  for (const std::string schedule : {"1f1b", "zb-h1", "dualpipev"}) {
     for (const GpuWork work : kinds) {
-      if (work != GpuWork::transformer && std::string(schedule) != "1f1b") continue;
+      if (work != GpuWork::transformer && schedule != "1f1b") continue;
       CAPTURE(schedule);
-      CAPTURE(static_cast<int>(work));
+      CAPTURE(name(work));
       const FakeCluster cluster(2);
-      const Job job = layered_job(schedule, 2, 8, work);
+      const Job job = layered_job(schedule.c_str(), 2, 8, work);
       MultiBackend backend(job, cluster.calls(), {.sizes = brief});
       const auto outcome = measure(backend, job, {.iterations = 3});
       if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);

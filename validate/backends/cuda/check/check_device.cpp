@@ -54,8 +54,8 @@ GpuProgram short_pipeline(std::uint32_t ranks) {
       {.ranks = ranks, .microbatches = 2 * ranks, .forward_ns = 200'000, .transfer_ns = 20'000});
 }
 
-/// The SMs that ranks used with an ordering, or what failed there.
-void add_sms_used(const GpuDevice& device, const GpuProgram& program, GpuOrdering ordering,
+/// The SMs that ranks used with an ordering, or what failed there: whether it ran.
+bool add_sms_used(const GpuDevice& device, const GpuProgram& program, GpuOrdering ordering,
                   Facts& facts) {
   try {
     GpuExecutor executor(device, program, {.ordering = ordering});
@@ -66,8 +66,10 @@ void add_sms_used(const GpuDevice& device, const GpuProgram& program, GpuOrderin
     facts.push_back({name(ordering) + "_sms_used", json(used)});
     facts.push_back({name(ordering) + "_sms_in_several_ranks",
                      json(std::uint64_t{sms_in_several_ranks(seen)})});
+    return true;
   } catch (const GpuError& error) {
     facts.push_back({name(ordering) + "_fault", json(std::string(error.what()))});
+    return false;
   }
 }
 
@@ -82,11 +84,12 @@ void check_partition(const CheckRun& run, const std::vector<double>& work) {
               {"why_no_graph", json(device.why_no_graph())},
               {"sms_of_ranks", json(sms_of(device, ranks))},
               {"sms_for_links", json(std::uint64_t{device.shares().links.sms})}};
+  bool all_ran = true;
   for (const GpuOrdering ordering :
        {GpuOrdering::host_issued, GpuOrdering::host_graphs, GpuOrdering::graph}) {
-    add_sms_used(device, program, ordering, facts);
+    all_ran = add_sms_used(device, program, ordering, facts) && all_ran;
   }
-  run.output.facts("partition", facts);
+  run.output.facts("partition", facts, !all_ran);
 }
 
 /// Whether a graph captured on a stream of one rank keeps that rank's SMs when it is launched on a

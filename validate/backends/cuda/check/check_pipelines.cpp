@@ -76,9 +76,11 @@ void check_body(const CheckRun& run, GpuWork work, std::uint32_t ranks) {
   try {
     named = with_amounts(device, plain, work);
   } catch (const GpuError& error) {  // a body that does not run here says nothing of the others
-    run.output.facts("fault", {{"program", json(plain.name)},
-                               {"bodies", json(name(work))},
-                               {"fault", json(std::string(error.what()))}});
+    run.output.facts("fault",
+                     {{"program", json(plain.name)},
+                      {"bodies", json(name(work))},
+                      {"fault", json(std::string(error.what()))}},
+                     true);
     return;
   }
   for (const GpuOrdering ordering : {GpuOrdering::host_graphs, GpuOrdering::graph}) {

@@ -73,6 +73,7 @@ void record_runs(const CheckRun& run, const GpuDevice& device, const NamedProgra
   }
   const auto path = static_cast<double>(longest_path_ns(program));
   const GpuOverheads costs = measure_overheads(device, program, setup, run.quick ? 1 : 5);
+  const std::vector<std::uint32_t> wrong = wrong_transfers(device, program, setup);
   run.output.recording(recorded);
   run.output.facts(
       "pipeline",
@@ -88,11 +89,12 @@ void record_runs(const CheckRun& run, const GpuDevice& device, const NamedProgra
        {"median_over_longest_path", json(middle(makespans) / path)},
        {"structure_error", json(structures)},
        {"stamp_overhead", json(costs.stamps)},
-       {"host_effect", costs.host_effect ? json(*costs.host_effect) : json(device.why_no_graph())},
+       {"host_effect", costs.host_effect ? json(*costs.host_effect) : json(costs.why_no_effect)},
        {"host_issue_us", json(static_cast<double>(recorded.runs.back().issue_ns) / 1e3)},
        {"sms_in_several_ranks",
         json(std::uint64_t{sms_in_several_ranks(executor.actions().sms_seen())})},
-       {"wrong_transfers", json(std::uint64_t{wrong_transfers(device, program, setup).size()})}});
+       {"wrong_transfers", json(std::uint64_t{wrong.size()})}},
+      !wrong.empty());
 }
 
 std::string object(const Facts& facts) {
@@ -163,10 +165,12 @@ void record_program(const CheckRun& run, const GpuDevice& device, const NamedPro
   try {
     record_runs(run, device, named, setup);
   } catch (const GpuError& error) {
-    run.output.facts("fault", {{"program", json(named.name)},
-                               {"ordering", json(name(setup.ordering))},
-                               {"links", json(name(setup.links))},
-                               {"fault", json(std::string(error.what()))}});
+    run.output.facts("fault",
+                     {{"program", json(named.name)},
+                      {"ordering", json(name(setup.ordering))},
+                      {"links", json(name(setup.links))},
+                      {"fault", json(std::string(error.what()))}},
+                     true);
   }
 }
 
@@ -202,7 +206,8 @@ void CheckOutput::append(const std::string& file, const std::string& line) const
   if (!out) throw std::runtime_error("cannot write " + folder_ + "/" + file);
 }
 
-void CheckOutput::facts(const std::string& about, const Facts& facts) const {
+void CheckOutput::facts(const std::string& about, const Facts& facts, bool wrong) const {
+  wrong_ += wrong ? 1 : 0;
   Facts all{{"about", json(about)}};
   all.insert(all.end(), facts.begin(), facts.end());
   append("facts.jsonl", object(all));

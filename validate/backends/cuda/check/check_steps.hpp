@@ -52,8 +52,9 @@ class CheckOutput {
  public:
   explicit CheckOutput(std::string folder);
 
-  /// A line of facts.jsonl.
-  void facts(const std::string& about, const Facts& facts) const;
+  /// A line of facts.jsonl; one that says that something failed, or came out wrong, fails the step.
+  void facts(const std::string& about, const Facts& facts, bool wrong = false) const;
+  std::uint64_t wrong_facts() const { return wrong_; }
   /// A line of probes.jsonl.
   void times(const ProbeTimes& times) const;
   /// A file runs/PROGRAM.ORDERING.LINKS.BODIES.txt: for each run its tasks' begin and end, in
@@ -63,6 +64,7 @@ class CheckOutput {
  private:
   void append(const std::string& file, const std::string& line) const;
   std::string folder_;
+  mutable std::uint64_t wrong_ = 0;
 };
 
 /// What a step of the check works with.

@@ -104,7 +104,11 @@ int run_step(const CheckArguments& arguments) {
   for (const CheckStep& step : check_steps()) {
     if (arguments.step == step.name) step.run(run);
   }
-  return 0;
+  if (output.wrong_facts() == 0) return 0;
+  std::fprintf(stderr,
+               "penstock: error: %llu lines of %s/facts.jsonl say what failed or is wrong\n",
+               static_cast<unsigned long long>(output.wrong_facts()), arguments.folder.c_str());
+  return failed;
 }
 
 /// Waits for a child process; one that takes too long is ended. Its exit code, or why there is

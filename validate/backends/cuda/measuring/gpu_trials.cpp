@@ -181,9 +181,15 @@ GpuOverheads measure_overheads(const GpuDevice& device, const GpuProgram& progra
   other.ordering = is_graph ? GpuOrdering::host_issued : GpuOrdering::graph;
   GpuExecutor as_asked(device, program, setup);
   GpuExecutor unstamped(device, program, without);
+  GpuOverheads all{.why_no_effect = device.why_no_graph()};
   std::optional<GpuExecutor> otherwise;
-  const bool compares = setup.ordering != GpuOrdering::one_by_one && device.why_no_graph().empty();
-  if (compares) otherwise.emplace(device, program, other);
+  if (setup.ordering != GpuOrdering::one_by_one && all.why_no_effect.empty()) {
+    try {
+      otherwise.emplace(device, program, other);
+    } catch (const GpuError& error) {  // it is only for comparison
+      all.why_no_effect = error.what();
+    }
+  }
   std::vector<double> asked_ns;
   std::vector<double> unstamped_ns;
   std::vector<double> other_ns;
@@ -196,7 +202,7 @@ GpuOverheads measure_overheads(const GpuDevice& device, const GpuProgram& progra
     unstamped_ns.push_back(bare);
     other_ns.push_back(beside);
   }
-  GpuOverheads all{.stamps = over(asked_ns, unstamped_ns)};
+  all.stamps = over(asked_ns, unstamped_ns);
   if (otherwise) all.host_effect = is_graph ? over(other_ns, asked_ns) : over(asked_ns, other_ns);
   return all;
 }

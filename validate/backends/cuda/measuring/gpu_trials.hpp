@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "validate/backends/cuda/running/gpu_executor.hpp"
 
@@ -9,8 +10,10 @@ namespace penstock {
 /// What measuring and issuing cost, each as a share of a run: medians of runs in turn.
 struct GpuOverheads {
   double stamps = 0;  // with stamps over without, minus 1
-  // Issued by the host over one graph of the iteration, minus 1; none without such a graph.
+  // Issued by the host over one graph of the iteration, minus 1; none without such a graph, and
+  // why.
   std::optional<double> host_effect = {};
+  std::string why_no_effect;
 };
 
 /// The most that stamps may cost in a run that counts.

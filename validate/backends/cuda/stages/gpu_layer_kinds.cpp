@@ -227,14 +227,16 @@ std::string shape_text(const std::map<std::string, std::uint64_t>& numbers) {
 }
 
 void draw_numbers(Bf16* to, std::uint64_t count, std::uint64_t seed, double spread, double centre) {
-  const std::vector<std::uint16_t> drawn = drawn_bf16(std::min<std::uint64_t>(count, draws), seed);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (i >= draws) {
-      to[i] = to[i - draws];
-      continue;
-    }
-    const double value = static_cast<double>(value_of(Bf16{drawn[i]}));
-    to[i] = bf16_of(static_cast<float>(centre + spread * value));
+  std::uint64_t done = 0;
+  for (const std::uint16_t bits : drawn_bf16(std::min(count, draws), seed)) {
+    const double value = static_cast<double>(value_of(Bf16{bits}));
+    to[done++] = bf16_of(static_cast<float>(centre + spread * value));
+  }
+  // Whole periods, twice as many each time: layers have a milliard of numbers.
+  while (done < count) {
+    const std::uint64_t more = std::min(done, count - done);
+    std::copy_n(to, more, to + done);
+    done += more;
   }
 }
 

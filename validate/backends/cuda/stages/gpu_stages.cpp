@@ -111,14 +111,14 @@ void GpuStages::make_stages(const GpuProgram& program) {
     place->second.layers = std::max(place->second.layers, body.amount);
     deepest_ = std::max(deepest_, body.amount);
   });
-  std::vector<std::byte> weights(bytes_.weights);
-  kind_->draw(sizes_, weights.data());
+  const auto weights = std::make_unique_for_overwrite<std::byte[]>(bytes_.weights);
+  kind_->draw(sizes_, weights.get());
   for (auto& [number, stage] : stages_) {
     stage.weights = make_memory(calls_, stage.layers * bytes_.weights);
     stage.sums = zeros(device_, stage.layers * bytes_.sums);
     for (std::uint64_t layer = 0; layer < stage.layers; ++layer) {
       auto* const to = static_cast<std::byte*>(stage.weights.get()) + layer * bytes_.weights;
-      check(calls_, calls_.write(to, weights.data(), weights.size()), "writing weights");
+      check(calls_, calls_.write(to, weights.get(), bytes_.weights), "writing weights");
     }
   }
 }

@@ -59,6 +59,7 @@ TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of J
     run_step(step, run, gpu);
     CHECK(gpu.handed_out.empty());
   }
+  CHECK(output.wrong_facts() == 0);
   std::map<std::string, int> facts;
   for (const auto& fact : lines_of(folder / "facts.jsonl")) {
     ++facts[fact.at("about")];
@@ -97,6 +98,30 @@ TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of J
     CAPTURE(one);
     CHECK(kernels.contains(one));
   }
+  fs::remove_all(folder);
+}
+
+TEST_CASE("gpu check: what fails or is wrong is counted, though a step goes on to its end") {
+  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_check_wrong";
+  fs::remove_all(folder);
+  FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const CheckOutput output(folder.string());
+  const CheckRun run{calls, output, {}, true};
+  gpu.most_work = 0;  // layers compute nothing
+  check_layers(run);
+  std::uint64_t wrong = 0;
+  for (const auto& fact : lines_of(folder / "facts.jsonl")) {
+    if (fact.at("about") == "layer" && !fact.at("right").get<bool>()) ++wrong;
+  }
+  CHECK(wrong >= layer_kinds().size());
+  CHECK(output.wrong_facts() == wrong);
+  const NamedProgram named = with_stages();
+  const GpuDevice device(calls, named.program.ranks, named.program.links);
+  gpu.capture_error = 801;
+  record_program(run, device, named, {.ordering = GpuOrdering::graph});
+  CHECK(output.wrong_facts() == wrong + 1);
+  CHECK(lines_of(folder / "facts.jsonl").back().at("about") == "fault");
   fs::remove_all(folder);
 }
 

@@ -278,6 +278,21 @@ TEST_CASE("gpu trials: what stamps and the host cost is measured") {
   }
 }
 
+TEST_CASE("gpu trials: a graph that cannot be made for comparison leaves the rest measured") {
+  FakeGpu gpu;
+  gpu.stamp_ns = 60'000;
+  const GpuCalls calls = gpu.calls();
+  const GpuProgram program = one_f_one_b({.ranks = 2, .microbatches = 16, .transfer_ns = 0});
+  const GpuDevice device(calls, program.ranks, program.links);
+  REQUIRE(device.why_no_graph().empty());
+  gpu.capture_error = 801;
+  const GpuOverheads costs =
+      measure_overheads(device, program, {.ordering = GpuOrdering::host_issued}, 3);
+  CHECK(costs.stamps == doctest::Approx(0.02).epsilon(0.01));
+  CHECK_FALSE(costs.host_effect);
+  CHECK(costs.why_no_effect.find("cudaErrorNotSupported (801)") != std::string::npos);
+}
+
 TEST_CASE("gpu trials: a copy that moves nothing is found by the contents of its tensor") {
   for (const GpuOrdering ordering : pipelined) {
     for (const GpuLinkKind kind : {GpuLinkKind::paced, GpuLinkKind::host}) {
