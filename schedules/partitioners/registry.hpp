@@ -16,7 +16,7 @@ struct PartitionerEntry {
   Cut (*cut)(const CutProblem& problem);
   std::string_view settings = "";  // it reads, apart from transfers: "evaluations, seed"
   bool needs_costs = true;         // layers need their times
-  bool follows_order = false;  // the cut depends on the order of actions, not on its sizes alone
+  bool follows_order = false;  // the cut, or what fits, depends on the order of actions
 };
 
 /// All partitioners, by name.

@@ -48,11 +48,12 @@ Cut cut(const CutProblem& problem) {
   const StageTimes times(problem, chain);
   CutJudge judge(problem, chain, times, stages);
   SimulatedCuts best = start(problem, chain, judge);
-  if (best.cuts.empty()) return out_of_memory(*problem.memory_bytes);
   const bool all = can_try_all(problem, judge);
   const CutSettings& settings = problem.settings;
-  search_near(times, all ? 2'000 : settings.evaluations, settings.seed, judge, best);
+  const std::uint64_t evaluations = all ? 2'000 : settings.evaluations;
+  if (!best.cuts.empty()) search_near(times, evaluations, settings.seed, judge, best);
   if (all) search_all(times, problem.microbatches, judge, best);
+  if (best.cuts.empty()) return out_of_memory(*problem.memory_bytes);
   Cut result = cut_at(problem, chain, std::move(best.cuts), to_us(best.time) / 1e6);
   result.notes.push_back(fmt::format(
       "the value is the step time of {} microbatches by the engine; {}", problem.microbatches,

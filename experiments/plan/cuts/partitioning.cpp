@@ -105,8 +105,9 @@ PlannedModel model_by_kind(const PlannedModelRequest& request, const ModelFile& 
   });
   const BytesPerParameter& kept = layout.memory.kept;
   if (kept.parameter > 0) {
-    planned.to_cut.problem.state_factor =
-        1 + kept.gradient / kept.parameter + kept.optimizer_factor();
+    for (CutLayer& layer : planned.to_cut.problem.layers) {
+      layer.state_factor = 1 + kept.gradient / kept.parameter + kept.optimizer_factor();
+    }
   }
   planned.notes = layout.notes;
   return planned;

@@ -8,6 +8,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
@@ -28,7 +29,7 @@ void check_stages(const Scenario& scenario, const Placement& placement, std::siz
 }
 
 CutTransfers transfers_of(const CutProblem& problem) {
-  const bool known = problem.bandwidth_bytes_per_s.has_value();
+  const bool known = problem.bandwidth_bytes_per_s.has_value() || problem.latency_s > 0;
   return problem.settings.transfers.value_or(known ? CutTransfers::overlap : CutTransfers::none);
 }
 
@@ -40,14 +41,89 @@ void add_sizes(const CutSizes& sizes, const DeviceMemory& memory, CutProblem& pr
   problem.microbatches = sizes.microbatches;
   problem.latency_s = sizes.latency_s;
   problem.bandwidth_bytes_per_s = sizes.bandwidth_bytes_per_s;
-  const BytesPerParameter& kept = memory.kept;
-  if (kept.parameter > 0) {
-    problem.state_factor = 1 + kept.gradient / kept.parameter + kept.optimizer_factor();
-  }
+  std::size_t shares = problem.chunks;  // of a rank, among its stages
+  for (const RankHolds& rank : problem.holds) shares = std::max(shares, rank.stages.size());
   if (const auto most = memory.usable_bytes()) {
-    const double usable = static_cast<double>(*most) - memory.context_bytes;
-    problem.memory_bytes = std::max(0.0, usable) / problem.chunks;
+    problem.rank_bytes = std::max(0.0, static_cast<double>(*most) - memory.context_bytes);
+    problem.memory_bytes = problem.rank_bytes / static_cast<double>(shares);
   }
+}
+
+/// What the devices of a rank keep of each layer, with the layout's ZeRO.
+void add_states(const Layout& layout, ModelToCut& model) {
+  if (layout.memory.kept.parameter == 0) return;
+  const DeviceMemory& memory = layout.memory;
+  const Training training{.data = layout.degrees.data,
+                          .shard_groups = memory.shard_groups,
+                          .gradient_factor = memory.kept.gradient / memory.kept.parameter,
+                          .optimizer_factor = memory.kept.optimizer_factor(),
+                          .zero = memory.zero,
+                          .whole_gradients = keeps_whole_gradients(
+                              memory, memory.zero, layout.placement.ranks(), layout.microbatches)};
+  const std::size_t chains = layout.placement.chains().size();
+  for (std::uint32_t i = 0; i < model.problem.size(); ++i) {
+    const Layer& layer = layout.model.layers[index(model.layers[i].front())];
+    if (layer.parameter_bytes == 0) continue;
+    model.problem.layers[i].state_factor =
+        state_bytes(layer, chains, training) / layer.parameter_bytes;
+  }
+}
+
+bool is_alike(const CutLink& one, const CutLink& other) {
+  return one.latency_s == other.latency_s &&
+         one.bandwidth_bytes_per_s == other.bandwidth_bytes_per_s;
+}
+
+CutLink link_between(const HardwareModel& hardware, Rank from, Rank to) {
+  constexpr double bytes = 64 * 1024 * 1024;
+  const TransferTime time = hardware.transfer(bytes, from, to);
+  CutLink link{from, to, time.latency_us / 1e6, {}};
+  if (time.occupies_us > 0) link.bandwidth_bytes_per_s = bytes / time.occupies_us * 1e6;
+  return link;
+}
+
+/// The links of neighbours in a chain, both ways, where they differ.
+void add_links(const HardwareModel& hardware, const Layout& layout, CutProblem& problem) {
+  const Placement& placement = layout.placement;
+  std::vector<CutLink> links;
+  const auto add = [&](Rank from, Rank to) {
+    CutLink& link = links.emplace_back(link_between(hardware, from, to));
+    for (const SlowLink& slow : layout.chance.slow_links) {
+      if (slow.from != from || slow.to != to) continue;
+      link.latency_s *= slow.factor;
+      if (link.bandwidth_bytes_per_s) *link.bandwidth_bytes_per_s /= slow.factor;
+    }
+  };
+  for (const Stage stage : placement.stages()) {
+    const auto next = placement.after(stage);
+    if (!next || placement.rank_of(stage) == placement.rank_of(*next)) continue;
+    add(placement.rank_of(stage), placement.rank_of(*next));
+    add(placement.rank_of(*next), placement.rank_of(stage));
+  }
+  const auto differs = [&](const CutLink& one) { return !is_alike(one, links.front()); };
+  if (std::any_of(links.begin(), links.end(), differs)) problem.links = std::move(links);
+}
+
+/// Ranks that are slow for the whole run, in the slowest of their replicas.
+void add_slowness(const Layout& layout, CutProblem& problem) {
+  for (const Straggler& one : layout.chance.stragglers) {
+    if (one.from != Microbatch{0} || one.until != Microbatch{UINT32_MAX}) continue;
+    if (index(one.rank) >= layout.placement.ranks()) continue;  // refused later
+    problem.slowness.resize(layout.placement.ranks(), 1);
+    double& factor = problem.slowness[index(one.rank)];
+    factor = one.replica ? std::max(factor, one.factor) : factor * one.factor;
+  }
+}
+
+/// What a cut depends on in an order. Under a policy the schedule lists actions in no order.
+void add_order(const HardwareModel& hardware, const Layout& layout, CutProblem& problem) {
+  if (layout.policy != nullptr) return;
+  problem.schedule = &layout.schedule;
+  problem.placement = &layout.placement;
+  problem.holds = holds_of(layout.schedule, layout.placement);
+  problem.most_cells = most_cells(problem.holds);
+  add_links(hardware, layout, problem);
+  add_slowness(layout, problem);
 }
 
 /// Rules of schedules may not allow the problem's sizes.
@@ -71,11 +147,8 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
         layout.recompute);
   }
   ModelToCut model = model_to_cut(layout.model, times);
-  // Under a policy the schedule lists actions in no order.
-  if (layout.policy == nullptr) {
-    model.problem.schedule = &layout.schedule;
-    model.problem.placement = &layout.placement;
-  }
+  add_states(layout, model);
+  if (entry->follows_order) add_order(*hardware, layout, model.problem);
   CutSizes sizes{stages, layout.placement.ranks(), layout.microbatches * layout.slices};
   if (entry->needs_costs) add_link(*hardware, sizes);
   return cut_by(*entry, section.settings, sizes, layout.memory, std::move(model));
@@ -164,11 +237,10 @@ Partition cut_model(const Scenario& scenario, const Layout& layout) {
 }
 
 void add_link(const HardwareModel& hardware, CutSizes& sizes) {
-  constexpr double bytes = 64 * 1024 * 1024;
   if (sizes.ranks < 2) return;
-  const TransferTime time = hardware.transfer(bytes, Rank{0}, Rank{1});
-  sizes.latency_s = time.latency_us / 1e6;
-  if (time.occupies_us > 0) sizes.bandwidth_bytes_per_s = bytes / time.occupies_us * 1e6;
+  const CutLink link = link_between(hardware, Rank{0}, Rank{1});
+  sizes.latency_s = link.latency_s;
+  sizes.bandwidth_bytes_per_s = link.bandwidth_bytes_per_s;
 }
 
 Partition cut_by(const PartitionerEntry& entry, const CutSettings& settings, const CutSizes& sizes,
@@ -207,6 +279,8 @@ CutLayer layer_to_cut(const Layer& layer, const PassTimes& times) {
   CutLayer cut{.output_bytes = layer.activation_bytes,
                .parameter_bytes = layer.parameter_bytes,
                .stash_bytes = layer.stash_bytes,
+               .recomputed_bytes = layer.recomputed_bytes,
+               .workspace_bytes = layer.workspace_bytes,
                .counted = layer.cut_evenly};
   if (!times) return cut;
   cut.forward_s = seconds(times(layer, Pass::forward));

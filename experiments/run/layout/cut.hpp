@@ -49,8 +49,7 @@ struct CutSizes {
   std::uint32_t stages = 1;
   std::uint32_t ranks = 1;
   std::uint32_t microbatches = 1;  // cells of a stage
-  // Of the link between the first two ranks. Between others it may differ; the simulation of the
-  // result has them all.
+  // Of the link between the first two ranks.
   double latency_s = 0;
   std::optional<double> bandwidth_bytes_per_s = {};
 };

@@ -35,9 +35,14 @@ class KeptParameters {
     }
   }
 
-  double whole() const { return whole_; }
   /// Sharded from this ZeRO level on.
   double sharded_from(std::uint32_t level) const { return zero_ >= level ? share_ : whole_; }
+  double gradients(const Training& training) const {
+    return (training.whole_gradients ? whole_ : sharded_from(2)) * training.gradient_factor;
+  }
+  double optimizer(const Training& training) const {
+    return sharded_from(1) * training.optimizer_factor;
+  }
 
  private:
   double whole_;
@@ -78,9 +83,8 @@ void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, double 
   };
   set(BufferKind::parameters, kept.sharded_from(3));
   set(BufferKind::versions, kept.sharded_from(3));
-  const double summed = training.whole_gradients ? kept.whole() : kept.sharded_from(2);
-  set(BufferKind::weight_gradients, summed * training.gradient_factor);
-  set(BufferKind::optimizer, kept.sharded_from(1) * training.optimizer_factor);
+  set(BufferKind::weight_gradients, kept.gradients(training));
+  set(BufferKind::optimizer, kept.optimizer(training));
   set(BufferKind::stash, sizes.stash_bytes + (frees_early ? 0 : sizes.input_stash_bytes));
   set(BufferKind::input_stash, sizes.input_stash_bytes);
   set(BufferKind::recomputed, sizes.recomputed_bytes);
@@ -187,6 +191,16 @@ bool is_further_piece(const ModelGraph& model, const Partition& partition, std::
 }
 
 }  // namespace
+
+double state_bytes(const Layer& layer, std::size_t ranks, const Training& training) {
+  const double experts = layer.expert_parameter_bytes;
+  const StageSizes sizes{
+      .parameter_bytes = layer.parameter_bytes,
+      .parameters = {{layer.parameter_bytes - experts, layer.copies, layer.spread},
+                     {experts, layer.expert_copies, layer.expert_spread}}};
+  const KeptParameters kept(sizes, std::vector<Rank>(ranks), training);
+  return kept.sharded_from(3) + kept.gradients(training) + kept.optimizer(training);
+}
 
 Together together_of(const ModelGraph& model, const Partition& partition,
                      const Training& training) {

@@ -206,20 +206,20 @@ Cut cut_of(const CutProblem& problem, const IdealSpace& space,
   for (const ReplicatedStage& one : stages) {
     CutStage& stage = cut.stages.emplace_back();
     const auto number = static_cast<std::uint32_t>(cut.stages.size() - 1);
-    double stash = 0;
+    double state = 0, stash = 0;
     for (std::uint32_t layer = 0; layer < problem.size(); ++layer) {
       if (!space.has(one.upto, layer) || space.has(one.before, layer)) continue;
       stage.layers.push_back(layer);
-      stash += problem.layers[layer].stash_bytes;
+      const CutLayer& own = problem.layers[layer];
+      state += own.state_factor * own.parameter_bytes;
+      stash += own.stash_bytes;
     }
     stage.replicas = one.replicas;
     stage.rank = rank;
     rank += one.replicas;
     stage.compute_s = space.compute_s[one.upto] - space.compute_s[one.before];
     stage.output_bytes = space.boundary_bytes[one.upto];
-    const double parameters = space.parameter_bytes[one.upto] - space.parameter_bytes[one.before];
-    stage.memory_bytes =
-        problem.state_factor * parameters + in_flight(problem, number, count) * stash;
+    stage.memory_bytes = state + in_flight(problem, number, count) * stash;
     cut.cuts.push_back(cut.cuts.back() + std::uint32_t(stage.layers.size()));
   }
   return cut;

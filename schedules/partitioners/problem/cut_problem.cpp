@@ -31,12 +31,16 @@ CutChain chain_of(const CutProblem& problem) {
   const std::uint32_t size = problem.size();
   chain.compute_s.resize(size + 1);
   chain.parameter_bytes.resize(size + 1);
+  chain.state_bytes.resize(size + 1);
   chain.stash_bytes.resize(size + 1);
+  chain.recomputed_bytes.resize(size + 1);
   for (std::uint32_t i = 0; i < size; ++i) {
     const CutLayer& layer = problem.layers[i];
     chain.compute_s[i + 1] = chain.compute_s[i] + layer.compute_s();
     chain.parameter_bytes[i + 1] = chain.parameter_bytes[i] + layer.parameter_bytes;
+    chain.state_bytes[i + 1] = chain.state_bytes[i] + layer.state_factor * layer.parameter_bytes;
     chain.stash_bytes[i + 1] = chain.stash_bytes[i] + layer.stash_bytes;
+    chain.recomputed_bytes[i + 1] = chain.recomputed_bytes[i] + layer.recomputed_bytes;
   }
   chain.boundary_bytes = boundaries(problem);
   chain.boundary_s.assign(size + 1, 0);
@@ -52,13 +56,24 @@ CutChain chain_of(const CutProblem& problem) {
 }
 
 std::uint32_t in_flight(const CutProblem& problem, std::uint32_t stage, std::uint32_t stages) {
+  if (stage < problem.most_cells.size()) return problem.most_cells[stage];
   return std::min(problem.microbatches, stages - stage);
+}
+
+double memory_beside_stash(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,
+                           std::uint32_t end) {
+  double workspace = 0;
+  for (std::uint32_t i = begin; i < end; ++i) {
+    workspace = std::max(workspace, problem.layers[i].workspace_bytes);
+  }
+  return chain.state_bytes[end] - chain.state_bytes[begin] + chain.recomputed_bytes[end] -
+         chain.recomputed_bytes[begin] + workspace;
 }
 
 double stage_memory(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,
                     std::uint32_t end, std::uint32_t stage, std::uint32_t stages) {
   const double held = in_flight(problem, stage, stages);
-  return problem.state_factor * (chain.parameter_bytes[end] - chain.parameter_bytes[begin]) +
+  return memory_beside_stash(problem, chain, begin, end) +
          held * (chain.stash_bytes[end] - chain.stash_bytes[begin]);
 }
 

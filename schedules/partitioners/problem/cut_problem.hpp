@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedules/partitioners/problem/rank_holds.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
@@ -46,10 +47,20 @@ struct CutLayer {
   double weight_s = 0;
   double output_bytes = 0;  // one tensor, however many layers read it
   double parameter_bytes = 0;
-  double stash_bytes = 0;  // kept from its forward to its backward
-  bool counted = true;     // in an even cut
+  double state_factor = 4;      // weights, gradients and optimizer state per byte of parameters
+  double stash_bytes = 0;       // kept from its forward to its backward
+  double recomputed_bytes = 0;  // of one microbatch, before its backward
+  double workspace_bytes = 0;   // while it runs
+  bool counted = true;          // in an even cut
 
   double compute_s() const { return forward_s + backward_s; }
+};
+
+/// A link between two ranks, one way.
+struct CutLink {
+  Rank from = {}, to = {};
+  double latency_s = 0;
+  std::optional<double> bandwidth_bytes_per_s = {};  // empty: tensors take its latency alone
 };
 
 /// A priced model to cut into stages. Layers are in topological order, and edges join positions in
@@ -69,11 +80,18 @@ struct CutProblem {
   std::optional<double> bandwidth_bytes_per_s;  // one link each way between neighbouring stages
   double latency_s = 0;                         // of each transfer
   std::optional<double> memory_bytes;           // capacity of each stage
-  double state_factor = 4;  // weights, gradients and optimizer state per byte of weights
 
   // The order to simulate; without one, 1F1B.
   const Schedule* schedule = nullptr;
   const Placement* placement = nullptr;
+  // With an order: the links between ranks, where they differ; of each rank, how long its work
+  // takes beside that of `layers`; and what it holds, with its capacity. Empty: links as above,
+  // work as long as that of `layers`, and stages that hold what they do under 1F1B.
+  std::vector<CutLink> links;
+  std::vector<double> slowness;
+  std::vector<RankHolds> holds;
+  std::vector<std::uint32_t> most_cells;  // of `holds`, by stage
+  double rank_bytes = no_cut;
 
   CutSettings settings;
 
@@ -86,7 +104,7 @@ struct CutStage {
   std::uint32_t replicas = 1;
   std::uint32_t rank = 0;
   double compute_s = 0;     // forward and backward of one microbatch
-  double memory_bytes = 0;  // state and stashes of the microbatches in flight
+  double memory_bytes = 0;  // with the stashes of the microbatches in flight
   double output_bytes = 0;  // of its boundary with the next stage
 };
 
@@ -104,7 +122,9 @@ struct Cut {
 struct CutChain {
   std::vector<double> compute_s;
   std::vector<double> parameter_bytes;
+  std::vector<double> state_bytes;
   std::vector<double> stash_bytes;
+  std::vector<double> recomputed_bytes;
   // Of all tensors from layers before a position to layers behind it, each once.
   std::vector<double> boundary_bytes;
   // By position: time of an activation and its gradient over a link, zero when transfers are free.
@@ -115,8 +135,12 @@ struct CutChain {
 
 CutChain chain_of(const CutProblem& problem);
 
-/// Microbatches that stage `stage` of `stages` holds under 1F1B.
+/// Microbatches that stage `stage` of `stages` holds at most, in the problem's order or under 1F1B.
 std::uint32_t in_flight(const CutProblem& problem, std::uint32_t stage, std::uint32_t stages);
+
+/// Bytes of the layers [begin, end) beside their stashes: state, and what one pass needs.
+double memory_beside_stash(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,
+                           std::uint32_t end);
 
 /// Bytes of the layers [begin, end) as stage `stage` of `stages`.
 double stage_memory(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,

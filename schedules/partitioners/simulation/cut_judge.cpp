@@ -51,9 +51,8 @@ Plan plan_of(const CutProblem& problem, std::uint32_t stages) {
   return lowered(schedule, placement);
 }
 
-Time duration_of(const WorkClass& work, std::uint32_t begin, std::uint32_t end,
-                 const StageTimes& times) {
-  switch (work.pass) {
+Time time_of_layers(Pass pass, std::uint32_t begin, std::uint32_t end, const StageTimes& times) {
+  switch (pass) {
     case Pass::forward:
     case Pass::recompute:
       return times.forward(begin, end);
@@ -63,10 +62,6 @@ Time duration_of(const WorkClass& work, std::uint32_t begin, std::uint32_t end,
       return times.input(begin, end);
     case Pass::backward_weight:
       return times.weight(begin, end);
-    case Pass::send_activation:
-      return times.transfer(end);
-    case Pass::send_gradient:
-      return times.transfer(begin);
     default:
       return {};
   }
@@ -95,11 +90,27 @@ CutJudge::CutJudge(const CutProblem& problem, const CutChain& chain, const Stage
 
 bool CutJudge::fits(std::uint32_t begin, std::uint32_t end, std::uint32_t stage) const {
   if (!problem_.memory_bytes) return true;
-  return stage_memory(problem_, chain_, begin, end, stage, stages_) <= *problem_.memory_bytes;
+  const double most = problem_.holds.empty() ? *problem_.memory_bytes : problem_.rank_bytes;
+  return stage_memory(problem_, chain_, begin, end, stage, stages_) <= most;
 }
 
 bool CutJudge::fits(std::span<const std::uint32_t> cuts) const {
-  for (std::uint32_t s = 0; s < stages_; ++s) {
+  if (!problem_.memory_bytes) return true;
+  for (const RankHolds& rank : problem_.holds) {
+    double beside = 0;
+    for (const std::uint32_t stage : rank.stages) {
+      beside += memory_beside_stash(problem_, chain_, cuts[stage], cuts[stage + 1]);
+    }
+    for (const std::vector<std::uint32_t>& moment : rank.most) {
+      double all = beside;
+      for (std::size_t i = 0; i < moment.size(); ++i) {
+        const std::uint32_t stage = rank.stages[i];
+        all += moment[i] * (chain_.stash_bytes[cuts[stage + 1]] - chain_.stash_bytes[cuts[stage]]);
+      }
+      if (all > problem_.rank_bytes) return false;
+    }
+  }
+  for (std::uint32_t s = 0; s < stages_ && problem_.holds.empty(); ++s) {
     if (!fits(cuts[s], cuts[s + 1], s)) return false;
   }
   return true;
@@ -125,8 +136,11 @@ StageTimes::StageTimes(const CutProblem& problem, const CutChain& chain)
       backward_us_(prefix_us(problem, &CutLayer::backward_s)),
       input_us_(prefix_us(problem, &CutLayer::input_s)),
       weight_us_(prefix_us(problem, &CutLayer::weight_s)),
-      transfer_(chain.boundary_bytes.size()) {
+      boundary_bytes_(chain.boundary_bytes),
+      transfer_(chain.boundary_bytes.size()),
+      slowness_(problem.slowness) {
   if (problem.transfers == CutTransfers::none) return;
+  links_ = problem.links;
   latency_ = from_us(problem.latency_s * 1e6);
   if (!problem.bandwidth_bytes_per_s) return;
   for (std::size_t i = 0; i < transfer_.size(); ++i) {
@@ -134,13 +148,47 @@ StageTimes::StageTimes(const CutProblem& problem, const CutChain& chain)
   }
 }
 
+Time StageTimes::transfer(std::uint32_t position, const CutLink* link) const {
+  if (link == nullptr) return transfer_[position];
+  if (!link->bandwidth_bytes_per_s) return {};
+  return from_us(boundary_bytes_[position] / *link->bandwidth_bytes_per_s * 1e6);
+}
+
+Time StageTimes::latency(const CutLink* link) const {
+  return link == nullptr ? latency_ : from_us(link->latency_s * 1e6);
+}
+
+const CutLink* StageTimes::link(Rank from, Rank to) const {
+  const auto found = std::find_if(links_.begin(), links_.end(), [&](const CutLink& one) {
+    return one.from == from && one.to == to;
+  });
+  return found == links_.end() ? nullptr : &*found;
+}
+
+Time StageTimes::on(Rank rank, Time usual) const {
+  return slowness_.empty() ? usual : from_us(to_us(usual) * slowness_[index(rank)]);
+}
+
 EngineTimes::EngineTimes(const CutProblem& problem, const StageTimes& times, std::uint32_t stages)
     : times_(times) {
   priced_.plan = plan_of(problem, stages);
   for (const WorkClass& work : priced_.plan.classes) {
+    const bool sends = passes_on(work.pass);
+    const Link ends = sends ? priced_.plan.link(work.resource) : Link{};
+    const CutLink* const link =
+        links_.emplace_back(sends ? times.link(ends.from, ends.to) : nullptr);
     priced_.costs.duration.emplace_back();
-    priced_.costs.latency.push_back(passes_on(work.pass) ? times_.latency() : Time{});
+    priced_.costs.latency.push_back(sends ? times.latency(link) : Time{});
   }
+}
+
+Time EngineTimes::duration_of(std::size_t number, std::uint32_t begin, std::uint32_t end) const {
+  const WorkClass& work = priced_.plan.classes[number];
+  if (passes_on(work.pass)) {
+    return times_.transfer(work.pass == Pass::send_activation ? end : begin, links_[number]);
+  }
+  const Time usual = time_of_layers(work.pass, begin, end, times_);
+  return priced_.plan.is_link(work.resource) ? usual : times_.on(Rank{work.resource}, usual);
 }
 
 Time EngineTimes::operator()(std::span<const std::uint32_t> cuts) {
@@ -148,8 +196,7 @@ Time EngineTimes::operator()(std::span<const std::uint32_t> cuts) {
   const Plan& plan = priced_.plan;
   for (std::size_t work = 0; work < plan.classes.size(); ++work) {
     const std::uint32_t stage = plan.model_stage[index(plan.classes[work].stage)];
-    priced_.costs.duration[work] =
-        duration_of(plan.classes[work], cuts[stage], cuts[stage + 1], times_);
+    priced_.costs.duration[work] = duration_of(work, cuts[stage], cuts[stage + 1]);
   }
   check_clock(plan, priced_.costs, "/model");
   timeline_ = relax(priced_, std::move(timeline_));
@@ -163,6 +210,9 @@ OneFOneBTimes::OneFOneBTimes(const StageTimes& times, std::uint32_t stages,
       microbatches_(microbatches),
       state_(stages),
       arrivals_(std::size_t{stages} * microbatches) {
+  for (std::uint32_t s = 0; s + 1 < stages; ++s) {
+    links_.push_back({times.link(Rank{s}, Rank{s + 1}), times.link(Rank{s + 1}, Rank{s})});
+  }
   std::vector<Progress> progress(stages);
   const std::size_t all = std::size_t{2} * stages * microbatches;
   while (steps_.size() < all) {
@@ -187,9 +237,9 @@ void OneFOneBTimes::forward(const Step& step) {
   own.free = end;
   arrived = end;  // of the last stage: its gradient is there
   if (step.stage + 1 == stages_) return;
-  own.forward_link_free = std::max(own.forward_link_free, end) + own.transfer;
+  own.forward_link_free = std::max(own.forward_link_free, end) + own.sent;
   arrivals_[(step.stage + 1) * microbatches_ + step.microbatch] =
-      own.forward_link_free + times_.latency().picoseconds;
+      own.forward_link_free + times_.latency(links_[step.stage].there).picoseconds;
 }
 
 void OneFOneBTimes::backward(const Step& step) {
@@ -197,24 +247,27 @@ void OneFOneBTimes::backward(const Step& step) {
   const std::int64_t end = std::max(own.free, arrival(step)) + own.backward;
   own.free = end;
   if (step.stage == 0) return;
-  own.backward_link_free = std::max(own.backward_link_free, end) + state_[step.stage - 1].transfer;
+  own.backward_link_free = std::max(own.backward_link_free, end) + state_[step.stage - 1].sent_back;
   arrivals_[(step.stage - 1) * microbatches_ + step.microbatch] =
-      own.backward_link_free + times_.latency().picoseconds;
+      own.backward_link_free + times_.latency(links_[step.stage - 1].back).picoseconds;
 }
 
 std::optional<Time> OneFOneBTimes::operator()(std::span<const std::uint32_t> cuts) {
   const auto number = [](std::int64_t time) { return static_cast<double>(time); };
   double all = 0;  // of a microbatch
   for (std::uint32_t s = 0; s < stages_; ++s) {
-    state_[s] = {.forward = times_.forward(cuts[s], cuts[s + 1]).picoseconds,
-                 .backward = times_.backward(cuts[s], cuts[s + 1]).picoseconds,
-                 .transfer = times_.transfer(cuts[s + 1]).picoseconds,
+    const Links links = s + 1 < stages_ ? links_[s] : Links{};
+    state_[s] = {.forward = times_.on(Rank{s}, times_.forward(cuts[s], cuts[s + 1])).picoseconds,
+                 .backward = times_.on(Rank{s}, times_.backward(cuts[s], cuts[s + 1])).picoseconds,
+                 .sent = times_.transfer(cuts[s + 1], links.there).picoseconds,
+                 .sent_back = times_.transfer(cuts[s + 1], links.back).picoseconds,
                  .free = 0,
                  .forward_link_free = 0,
                  .backward_link_free = 0};
     const Stage& own = state_[s];
-    all += number(own.forward) + number(own.backward) +
-           2 * (number(own.transfer) + number(times_.latency().picoseconds));
+    all += number(own.forward) + number(own.backward) + number(own.sent) + number(own.sent_back) +
+           number(times_.latency(links.there).picoseconds) +
+           number(times_.latency(links.back).picoseconds);
   }
   if (all * microbatches_ > max_picoseconds) return std::nullopt;
   std::fill_n(arrivals_.begin(), microbatches_, 0);

@@ -141,10 +141,16 @@ StepBounds::StepBounds(const StageTimes& times, std::uint32_t stages, std::uint3
       stages_(stages),
       microbatches_(microbatches),
       slack_(4.0 * (stages + 1) * (microbatches + 1)),
+      least_slowness_(times.slowness(Rank{0})),
       work_(times.size() + 1),
       cheapest_(times.size() + 1, 0) {
+  for (std::uint32_t s = 0; s < stages; ++s) {
+    least_slowness_ = std::min(least_slowness_, times.slowness(Rank{s}));
+    if (s == 0) continue;
+    links_.push_back({times.link(Rank{s - 1}, Rank{s}), times.link(Rank{s}, Rank{s - 1})});
+  }
   for (std::uint32_t i = 0; i <= times.size(); ++i) {
-    work_[i] = double((times.forward(0, i) + times.backward(0, i)).picoseconds);
+    work_[i] = least_slowness_ * double((times.forward(0, i) + times.backward(0, i)).picoseconds);
   }
   double least = std::numeric_limits<double>::infinity();
   for (std::uint32_t i = times.size(); i-- > 1;) {
@@ -183,11 +189,18 @@ void StepBounds::find_shortest_rests() {
 }
 
 double StepBounds::sent_at(std::uint32_t position) const {
-  return 2.0 * double((times_.transfer(position) + times_.latency()).picoseconds);
+  const auto takes = [&](const CutLink* link) {
+    return double((times_.transfer(position, link) + times_.latency(link)).picoseconds);
+  };
+  double least = std::numeric_limits<double>::infinity();
+  for (const Links& links : links_) least = std::min(least, takes(links.there) + takes(links.back));
+  return links_.empty() ? 2 * takes(nullptr) : least;
 }
 
 double StepBounds::of_rank(const Known& known) const {
-  return work_[known.begin] + known.sent + microbatches_ * work(known.begin, known.end) - slack_;
+  const double slower = times_.slowness(Rank{known.stage}) / least_slowness_;
+  return work_[known.begin] + known.sent + microbatches_ * slower * work(known.begin, known.end) -
+         slack_;
 }
 
 double StepBounds::of_rest(const Known& known) const {
@@ -203,12 +216,14 @@ double StepBounds::of_path(const Known& known) const {
   double link = 0;
   if (later > 0) {
     path += sent_at(known.end) + (later - 1) * cheapest_[known.end];
-    link = (microbatches_ - 1) * double(times_.transfer(known.end).picoseconds);
+    const CutLink* const own = links_[known.stage].there;
+    link = (microbatches_ - 1) * double(times_.transfer(known.end, own).picoseconds);
   }
   // Before its first backward a rank has run its warm-up and one more forward; as many backwards
   // follow its last forward.
-  const double forward = double(times_.forward(known.begin, known.end).picoseconds);
-  const double backward = double(times_.backward(known.begin, known.end).picoseconds);
+  const double slowness = times_.slowness(Rank{known.stage});
+  const double forward = slowness * double(times_.forward(known.begin, known.end).picoseconds);
+  const double backward = slowness * double(times_.backward(known.begin, known.end).picoseconds);
   const double between = std::max(0.0, microbatches_ - 1 - std::min(microbatches_, double(later)));
   const double turn = std::max((microbatches_ - 1) * backward + between * forward,
                                (microbatches_ - 1) * forward + between * backward);

@@ -30,17 +30,27 @@ class StageTimes {
   Time weight(std::uint32_t begin, std::uint32_t end) const {
     return from_us(weight_us_[end] - weight_us_[begin]);
   }
-  /// How long one tensor of a boundary occupies its link.
-  Time transfer(std::uint32_t position) const { return transfer_[position]; }
-  Time latency() const { return latency_; }
+  /// How long one tensor of a boundary occupies its link: one of the problem's, or that of all
+  /// where it has none.
+  Time transfer(std::uint32_t position, const CutLink* link = nullptr) const;
+  Time latency(const CutLink* link = nullptr) const;
+  /// The problem's link between two ranks, or null.
+  const CutLink* link(Rank from, Rank to) const;
+  /// What takes so long by itself, on a rank.
+  Time on(Rank rank, Time usual) const;
+  double slowness(Rank rank) const { return slowness_.empty() ? 1 : slowness_[index(rank)]; }
 
  private:
   std::vector<double> forward_us_, backward_us_, input_us_, weight_us_;
+  std::vector<double> boundary_bytes_;
   std::vector<Time> transfer_;
   Time latency_;
+  std::vector<CutLink> links_;  // none where transfers take no time
+  std::vector<double> slowness_;
 };
 
-/// Step times of cuts by the engine. The order is lowered once; a cut only changes durations.
+/// Step times of cuts by the engine, to the end of the last backward. The order is lowered once; a
+/// cut only changes durations.
 class EngineTimes {
  public:
   /// The problem's order, or 1F1B, or interleaved 1F1B with several chunks. Throws RuleError. Both
@@ -52,7 +62,10 @@ class EngineTimes {
   std::uint64_t runs() const { return runs_; }
 
  private:
+  Time duration_of(std::size_t number, std::uint32_t begin, std::uint32_t end) const;
+
   const StageTimes& times_;
+  std::vector<const CutLink*> links_;  // by class of work: that of a transfer, where links differ
   PricedPlan priced_;
   Timeline timeline_;  // of the latest cut
   std::uint64_t runs_ = 0;
@@ -76,7 +89,7 @@ class OneFOneBTimes {
   };
   struct Stage {
     std::int64_t forward, backward;   // picoseconds
-    std::int64_t transfer;            // of the boundary behind it
+    std::int64_t sent, sent_back;     // over the boundary behind it, each way
     std::int64_t free;                // when its rank is free
     std::int64_t forward_link_free;   // to the next stage
     std::int64_t backward_link_free;  // to the previous stage
@@ -90,7 +103,12 @@ class OneFOneBTimes {
   const StageTimes& times_;
   std::uint32_t stages_;
   std::uint32_t microbatches_;
-  std::vector<Step> steps_;  // each after what it needs
+  struct Links {
+    const CutLink* there;
+    const CutLink* back;
+  };
+  std::vector<Links> links_;  // of the boundary behind each stage
+  std::vector<Step> steps_;   // each after what it needs
   std::vector<Stage> state_;
   // By stage and microbatch: of the activation, then, once that is read, of the gradient.
   std::vector<std::int64_t> arrivals_;
@@ -112,8 +130,9 @@ class CutJudge {
 
   std::uint32_t stages() const { return stages_; }
   bool is_one_f_one_b() const { return walk_.has_value(); }
-  /// Whether every stage keeps to the capacity.
+  /// Whether every rank keeps to the capacity.
   bool fits(std::span<const std::uint32_t> cuts) const;
+  /// Whether a stage alone does.
   bool fits(std::uint32_t begin, std::uint32_t end, std::uint32_t stage) const;
   /// The step time; the latest one when a stage does not fit.
   Time time_of(std::span<const std::uint32_t> cuts);
@@ -163,10 +182,14 @@ class StepBounds {
   /// The whole way of one microbatch, and the work around its turn on this rank and the link
   /// behind.
   double of_path(const Known& known) const;
-  /// Both tensors of the boundary at a position.
+  /// Both tensors of the boundary at a position, on the fastest links.
   double sent_at(std::uint32_t position) const;
 
  private:
+  struct Links {
+    const CutLink* there;
+    const CutLink* back;
+  };
   double work(std::uint32_t begin, std::uint32_t end) const { return work_[end] - work_[begin]; }
   void find_shortest_rests();
 
@@ -174,7 +197,9 @@ class StepBounds {
   std::uint32_t stages_;
   double microbatches_;
   double slack_;              // what rounding may take off
-  std::vector<double> work_;  // forward and backward before a position
+  double least_slowness_;     // of all ranks
+  std::vector<Links> links_;  // between neighbours
+  std::vector<double> work_;  // forward and backward before a position, on the fastest rank
   // By stages that follow, then position: their least bottleneck from there to the end.
   std::vector<std::vector<double>> rest_;
   std::vector<double> cheapest_;  // by position: of sent_at behind it

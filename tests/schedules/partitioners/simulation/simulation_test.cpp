@@ -28,6 +28,14 @@ CutProblem drawn_pipeline() {
   problem.transfers = one_in(3) ? CutTransfers::none : CutTransfers::overlap;
   problem.bandwidth_bytes_per_s = 512.0 * from_to(1, 6);
   if (one_in(3)) problem.latency_s = below(4) / 1024.0;
+  for (std::uint32_t rank = 0; one_in(2) && rank < problem.ranks; ++rank) {
+    problem.slowness.resize(problem.ranks, 1);
+    problem.slowness[rank] = from_to(1, 8) / 4.0;
+  }
+  for (std::uint32_t rank = 1; one_in(2) && rank < problem.ranks; ++rank) {
+    problem.links.push_back({Rank{rank - 1}, Rank{rank}, below(4) / 1024.0, 512.0 * from_to(1, 6)});
+    problem.links.push_back({Rank{rank}, Rank{rank - 1}, below(4) / 1024.0, {}});
+  }
   return problem;
 }
 

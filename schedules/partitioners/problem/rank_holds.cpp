@@ -1,0 +1,68 @@
+#include "schedules/partitioners/problem/rank_holds.hpp"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+using Counts = std::vector<std::uint32_t>;
+
+bool is_below(const Counts& one, const Counts& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), std::less_equal<>());
+}
+
+void add_moment(const Counts& now, std::vector<Counts>& most) {
+  const auto covers = [&](const Counts& one) { return is_below(now, one); };
+  if (std::any_of(most.begin(), most.end(), covers)) return;
+  std::erase_if(most, [&](const Counts& one) { return is_below(one, now); });
+  most.push_back(now);
+}
+
+RankHolds holds_on(Rank rank, const Schedule& schedule, const Placement& placement) {
+  RankHolds holds;
+  for (const Stage stage : placement.stages_of(rank)) {
+    holds.stages.push_back(placement.position(stage));
+  }
+  std::sort(holds.stages.begin(), holds.stages.end());
+  holds.stages.erase(std::unique(holds.stages.begin(), holds.stages.end()), holds.stages.end());
+  Counts now(holds.stages.size());
+  add_moment(now, holds.most);
+  if (!schedule.has_backward()) return holds;
+  for (const Action& action : schedule.on(rank)) {
+    const auto place = std::lower_bound(holds.stages.begin(), holds.stages.end(),
+                                        placement.position(action.stage));
+    std::uint32_t& count = now[static_cast<std::size_t>(place - holds.stages.begin())];
+    if (action.pass == Pass::forward) {
+      ++count;
+      add_moment(now, holds.most);
+    } else if (ends_activation(action.pass) && count > 0) {
+      --count;
+    }
+  }
+  return holds;
+}
+
+}  // namespace
+
+std::vector<RankHolds> holds_of(const Schedule& schedule, const Placement& placement) {
+  std::vector<RankHolds> all;
+  for (const Rank rank : Numbers<Rank>(placement.ranks())) {
+    all.push_back(holds_on(rank, schedule, placement));
+  }
+  return all;
+}
+
+std::vector<std::uint32_t> most_cells(const std::vector<RankHolds>& holds) {
+  std::vector<std::uint32_t> cells;
+  for (const RankHolds& one : holds) {
+    for (std::size_t i = 0; i < one.stages.size(); ++i) {
+      cells.resize(std::max<std::size_t>(cells.size(), one.stages[i] + 1));
+      for (const Counts& moment : one.most) {
+        cells[one.stages[i]] = std::max(cells[one.stages[i]], moment[i]);
+      }
+    }
+  }
+  return cells;
+}
+
+}  // namespace penstock

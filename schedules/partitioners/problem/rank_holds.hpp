@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+
+namespace penstock {
+
+/// What a rank holds at once while it runs its row of an order.
+struct RankHolds {
+  std::vector<std::uint32_t> stages;  // of the model, each once
+  // Of each of `stages`, how many cells' activations are there at a moment, from F to B or W: all
+  // moments at which they are most, none of which has less of everything than another one.
+  std::vector<std::vector<std::uint32_t>> most;
+};
+
+/// By rank. An order without a backward keeps nothing.
+std::vector<RankHolds> holds_of(const Schedule& schedule, const Placement& placement);
+
+/// By model stage: the most cells that a rank keeps of it.
+std::vector<std::uint32_t> most_cells(const std::vector<RankHolds>& holds);
+
+}  // namespace penstock
