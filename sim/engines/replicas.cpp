@@ -318,7 +318,7 @@ std::variant<DrawnReplica, Standstill> draw_among_replicas(PricedPlan priced, co
       if (auto halt = find_waits(draws, meetings)) return *std::move(halt);
     }
     std::vector<Time> alone(drawn);
-    if (costs_of || together.any()) {
+    if (meetings.tasks.empty() || costs_of || together.any()) {
       auto ends = ends_alone(draws);
       if (auto* halt = std::get_if<Standstill>(&ends)) return std::move(*halt);
       alone = std::get<std::vector<Time>>(std::move(ends));

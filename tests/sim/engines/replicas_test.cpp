@@ -317,6 +317,25 @@ TEST_CASE("with jitter a sum starts when the last of as many draws as there are 
   }
 }
 
+TEST_CASE("of replicas that do nothing together the slowest is shown, with jitter in each draw") {
+  // F of 1 us and B of 2 us, and nothing is reduced. Replica 2 takes twice as long: 6 us.
+  const System system = one_rank(4, {});
+  const Drawn slow = drawn(system, {.stragglers = {slow_in(2, 2)}});
+  CHECK(slow.replica == 2);
+  CHECK(slow.end("0B0") == from_us(6));
+  const Plan plan = lowered(system);
+  const Costs costs = priced(system, plan);
+  for (std::uint32_t number = 0; number < 5; ++number) {
+    Chance chance{.seed = 7, .jitter = 0.3};
+    Time latest{};
+    for (chance.replica = 0; chance.replica < 4; ++chance.replica) {
+      const Costs own = draw(plan, costs, chance, number);
+      latest = std::max(latest, own.duration_of(plan, 0) + own.duration_of(plan, 1));
+    }
+    CHECK(drawn(system, {.seed = 7, .jitter = 0.3}, number).end("0B0") == latest);
+  }
+}
+
 TEST_CASE("replicas draw numbers of their own, the first those of a run without others") {
   const System system = one_rank(2, {.reduces = {true}});
   const Plan plan = lowered(system);
