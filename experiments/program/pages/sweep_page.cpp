@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <queue>
 #include <set>
 #include <string_view>
@@ -104,7 +107,7 @@ ShownColumn shown_column(const RowTable& table, std::size_t column) {
 }
 
 /// Number, axes, the figures that matter most, further results, and the finding.
-std::vector<ShownColumn> shown_columns(const RowTable& table) {
+std::vector<ShownColumn> shown_columns(const ReportedRows& rows) {
   static const std::set<std::string_view> always{"item",
                                                  "makespan_us",
                                                  "bubble.of_makespan",
@@ -112,14 +115,14 @@ std::vector<ShownColumn> shown_columns(const RowTable& table) {
                                                  "throughput.model_flops_utilization",
                                                  "peak_memory_bytes",
                                                  finding_column};
-  const std::vector<std::size_t> varied = table.varied();
+  const RowTable& table = rows.table;
   std::vector<ShownColumn> shown;
   bool results = false;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const std::string& name = table.columns[c];
     results = results || name == "makespan_us";
-    const bool varies = std::ranges::find(varied, c) != varied.end();
     const bool further = results && name.starts_with('/');
+    const bool varies = !results && rows.axes.count(name) > 0;
     if (varies || further || always.count(name) > 0) shown.push_back(shown_column(table, c));
   }
   return shown;
@@ -132,18 +135,33 @@ PageCell page_cell(const TableCell& cell, const ShownColumn& column) {
   return {number_text(*number * column.factor), fmt::format("{}", *number * column.factor)};
 }
 
-/// "configuration 3: 120.5": the answer that is best in a column.
-std::string best_text(const RowTable& table, const std::string& name, bool highest) {
-  const auto found = std::ranges::find(table.columns, name);
+/// A figure of the summary.
+struct Figure {
+  const char* label;
+  std::string_view column;
+  bool highest = false;
+
+  /// The key of its number in a row.
+  std::string_view key() const { return column.substr(column.rfind('.') + 1); }
+};
+
+constexpr std::array figures{Figure{"highest", "throughput.samples_per_s", true},
+                             Figure{"least", "makespan_us"}, Figure{"least", "bubble.of_makespan"},
+                             Figure{"least", "peak_memory_bytes"}};
+
+/// "120.5, configuration 3": the answer that is best in a figure.
+std::string best_text(const ReportedRows& rows, const Figure& figure) {
+  const RowTable& table = rows.best;
+  const auto found = std::ranges::find(table.columns, figure.column);
   if (found == table.columns.end()) return "";
   const auto column = static_cast<std::size_t>(found - table.columns.begin());
   std::size_t best = table.rows.size();
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const auto number = table.answer(table.rows[r], column);
     if (!number) continue;
-    const bool better =
-        best == table.rows.size() || (highest ? *number > *table.rows[best][column].number()
-                                              : *number < *table.rows[best][column].number());
+    const bool better = best == table.rows.size() ||
+                        (figure.highest ? *number > *table.rows[best][column].number()
+                                        : *number < *table.rows[best][column].number());
     if (better) best = r;
   }
   if (best == table.rows.size()) return "";
@@ -151,7 +169,8 @@ std::string best_text(const RowTable& table, const std::string& name, bool highe
   std::string text = fmt::format("{}: {}, configuration {}", shown.head.label,
                                  number_text(*table.rows[best][column].number() * shown.factor),
                                  table.rows[best].front().text);
-  for (const std::size_t c : table.varied()) {
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (rows.axes.count(table.columns[c]) == 0) continue;
     text += fmt::format(", {} {}", shown_column(table, c).head.label, table.rows[best][c].text);
   }
   return text;
@@ -161,13 +180,10 @@ std::string sweep_summary(const ReportedRows& rows) {
   std::string text = fmt::format("rows            {} of {}: {} with a result, {} without\n",
                                  rows.rows, counted(rows.of, "configuration"), rows.with_result,
                                  rows.rows - rows.with_result);
-  const auto add = [&](const char* name, const std::string& best) {
-    if (!best.empty()) text += fmt::format("{:<15} {}\n", name, best);
-  };
-  add("highest", best_text(rows.table, "throughput.samples_per_s", true));
-  add("least", best_text(rows.table, "makespan_us", false));
-  add("least", best_text(rows.table, "bubble.of_makespan", false));
-  add("least", best_text(rows.table, "peak_memory_bytes", false));
+  for (const Figure& figure : figures) {
+    const std::string best = best_text(rows, figure);
+    if (!best.empty()) text += fmt::format("{:<15} {}\n", figure.label, best);
+  }
   return text + fmt::format("sweep           {}, penstock {}\n", rows.sweep, rows.version);
 }
 
@@ -175,7 +191,8 @@ void add_notes(const SweepReport& report, std::size_t detailed, ResultPage& page
   const ReportedRows& rows = report.rows;
   if (rows.lines.size() < rows.rows) {
     page.notes.push_back(
-        fmt::format("The page has the {} rows with the most samples per second; left out: {}.",
+        fmt::format("The table and the pictures have the {} rows with the most samples per second; "
+                    "left out: {}. The summary is of all rows.",
                     rows.lines.size(), rows.rows - rows.lines.size()));
   }
   if (!report.sweep) {
@@ -210,15 +227,65 @@ struct RankedRow {
   }
 };
 
-/// The rate of a row, found without reading the rest of it.
-double rate_in(std::string_view row) {
-  constexpr std::string_view key = "\"samples_per_s\":";
+/// A figure of a row that is an answer, found without reading the rest of it.
+std::optional<double> number_in(std::string_view row, const Figure& figure) {
+  const std::string key = fmt::format("\"{}\":", figure.key());
   const std::size_t at = row.rfind(key);
-  if (at == std::string_view::npos || !is_answer(row)) return -1;
-  double rate = -1;
-  std::from_chars(row.data() + at + key.size(), row.data() + row.size(), rate);
-  return rate;
+  double number = 0;
+  if (at == std::string_view::npos || !is_answer(row)) return std::nullopt;
+  const char* end = row.data() + row.size();
+  const auto read = std::from_chars(row.data() + at + key.size(), end, number);
+  return read.ec == std::errc{} ? std::optional(number) : std::nullopt;
 }
+
+/// What the summary of a page states, while rows are read one by one.
+class Summed {
+ public:
+  void take(std::string_view row, std::uint64_t place) {
+    for (std::size_t f = 0; f < figures.size(); ++f) {
+      const auto number = number_in(row, figures[f]);
+      if (!number) continue;
+      const double cost = figures[f].highest ? -*number : *number;
+      if (!best_[f].line.empty() && cost >= best_[f].cost) continue;
+      best_[f] = {cost, place, std::string(row)};
+    }
+    take_axes(row);
+  }
+  const std::set<std::string>& axes() const { return axes_; }
+  /// The best rows in the order of the file.
+  std::string lines() const {
+    std::map<std::uint64_t, std::string> rows;
+    for (const Best& one : best_) {
+      if (!one.line.empty()) rows[one.place] = one.line + '\n';
+    }
+    std::string text;
+    for (const auto& [place, line] : rows) text += line;
+    return text;
+  }
+
+ private:
+  struct Best {
+    double cost = 0;
+    std::uint64_t place = 0;
+    std::string line = {};
+  };
+
+  void take_axes(std::string_view row) {
+    using nlohmann::json;
+    auto own = json::parse(fmt::format("{{{}}}", configuration_text(row)), nullptr, false);
+    if (!own.is_object()) return;
+    if (first_.is_null()) first_ = own;
+    for (const auto* one : {&first_, &own}) {  // either may lack a pointer
+      for (const auto& [pointer, value] : one->items()) {
+        if (first_.value(pointer, json()) != own.value(pointer, json())) axes_.insert(pointer);
+      }
+    }
+  }
+
+  std::array<Best, figures.size()> best_;
+  nlohmann::json first_;
+  std::set<std::string> axes_;
+};
 
 /// The smallest rate is on top.
 using Kept = std::priority_queue<RankedRow, std::vector<RankedRow>, std::greater<>>;
@@ -263,7 +330,7 @@ ResultPage sweep_page(const SweepReport& report) {
   }
   add_notes(report, detailed.size(), page);
   page.figures = sweep_figures(rows.table, page.notes);
-  const std::vector<ShownColumn> columns = shown_columns(rows.table);
+  const std::vector<ShownColumn> columns = shown_columns(rows);
   for (const ShownColumn& column : columns) page.columns.push_back(column.head);
   for (const auto& row : rows.table.rows) {
     auto& cells = page.rows.emplace_back();
@@ -282,10 +349,12 @@ ReportedRows read_reported_rows(const std::string& path, std::size_t most) {
   RowLines lines(path);
   ReportedRows all;
   Kept kept;
+  Summed summed;
   for (; const auto line = lines.next(); ++all.rows) {
     if (all.rows == 0) take_label(*line, path, all);
     all.with_result += has_result(*line) ? 1 : 0;
-    kept.push({rate_in(*line), all.rows, std::string(*line)});
+    kept.push({number_in(*line, figures.front()).value_or(-1), all.rows, std::string(*line)});
+    summed.take(*line, all.rows);
     if (kept.size() > most) kept.pop();
   }
   if (all.rows == 0) throw refused_file(path, "it has no rows");
@@ -297,6 +366,8 @@ ReportedRows read_reported_rows(const std::string& path, std::size_t most) {
     all.lines.push_back(std::move(row.line));
   }
   all.table = about_file(path, [&] { return row_table_of(text); });
+  all.best = row_table_of(summed.lines());
+  all.axes = summed.axes();
   return all;
 }
 

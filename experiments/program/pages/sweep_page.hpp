@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace penstock {
 struct ReportedRows {
   std::vector<std::string> lines;
   RowTable table;                     // of these lines
+  RowTable best;                      // of the best answers in each figure of the summary
+  std::set<std::string> axes;         // pointers that vary in the whole file
   std::vector<std::size_t> quickest;  // answers, most samples per second first
   std::uint64_t rows = 0;             // of the whole file
   std::uint64_t with_result = 0;
@@ -26,7 +29,8 @@ struct ReportedRows {
 };
 
 /// Reads results of a sweep line by line and keeps at most `most` rows: those with the most samples
-/// per second. Throws InputError with the file's name in front, also for a file without rows.
+/// per second. What the summary states is of all rows. Throws InputError with the file's name in
+/// front, also for a file without rows.
 ReportedRows read_reported_rows(const std::string& path, std::size_t most);
 
 /// What a page of a sweep is made of.

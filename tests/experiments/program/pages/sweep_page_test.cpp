@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -110,6 +111,30 @@ TEST_CASE("pages: of a large file the rows with the most samples per second are 
   CHECK(page.find("made without the scenario") != std::string::npos);
   CHECK_THROWS_AS(read_reported_rows(scratch.file("empty.jsonl", ""), 2), InputError);
   CHECK_THROWS_AS(read_reported_rows(scratch.file("no.jsonl", "{}\n"), 2), InputError);
+}
+
+TEST_CASE("pages: the summary is of all rows, also of those that the table leaves out") {
+  const Scratch scratch;
+  // Samples per second are alike but for the first row, which has the least step time and is left
+  // out. The rows that are kept have one value of /n, and a constant is no axis.
+  const auto row = [](int item, int n, int us, double rate) {
+    return fmt::format(
+        R"({{"item":{},"of":3,"sweep":"a","hash":"b","version":"1","configuration":{{"/m":{},"/n":{},"/k":1}},"result":{{"makespan_us":{},"throughput":{{"samples_per_s":{}}},"peak_memory_bytes":1}}}})"
+        "\n",
+        item, item, n, us, rate);
+  };
+  const std::string path =
+      scratch.file("rows.jsonl", row(0, 3, 100, 10) + row(1, 4, 200, 20) + row(2, 4, 300, 30));
+  const SweepReport report{.name = "rows", .rows = read_reported_rows(path, 2)};
+  CHECK(report.rows.table.rows.size() == 2);
+  const ResultPage page = sweep_page(report);
+  CHECK(page.summary.find("least           step time, ms: 0.1, configuration 0, m 0, n 3\n") !=
+        std::string::npos);
+  std::vector<std::string> heads;
+  for (const PageColumn& column : page.columns) heads.push_back(column.label);
+  CHECK(heads.front() == "configuration");
+  CHECK(std::ranges::count(heads, "n") == 1);
+  CHECK(std::ranges::count(heads, "k") == 0);
 }
 
 TEST_CASE("pages: what runs out of memory is not the best configuration") {
