@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/measure/torch_runs/torch_run.hpp"
 #include "experiments/measure/torch_runs/transfer.hpp"
 #include "experiments/measure/validation/validation.hpp"
@@ -244,6 +245,9 @@ void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
   validation.simulated =
       std::get<Timeline>(simulate(profiled(validation.job, validation.measured.profile)));
   if (job.differ(job.orders[number])) compare_with_replay(traced, validation);
+  for (Timeline* one : {&validation.typical, &validation.simulated}) {
+    one->environment[time_scale_key] = fmt::format("{}", validation.job.scale);
+  }
   const auto* simulated = std::get_if<Time>(&predicted);
   if (simulated == nullptr) {
     outcome.left_out = std::get<std::string>(predicted);

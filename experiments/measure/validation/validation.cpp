@@ -128,7 +128,9 @@ void compare(const Backend& backend, Validation& result) {
   result.memory = held_peaks(result.job.priced, result.typical, result.simulated);
   result.typical.iteration = static_cast<std::uint32_t>(middle);
   result.typical.environment = backend.environment();
-  result.typical.environment[time_scale_key] = fmt::format("{}", result.job.scale);
+  for (Timeline* one : {&result.typical, &result.simulated}) {
+    one->environment[time_scale_key] = fmt::format("{}", result.job.scale);
+  }
 }
 
 /// Runs the job and its simulation. Returns the error, if any.

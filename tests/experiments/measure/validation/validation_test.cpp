@@ -130,6 +130,9 @@ TEST_CASE(
   CHECK(recording.timeline.end == result.typical.end);
   CHECK(recording.timeline.environment.at("backend") == "cpu_logical");
   CHECK(recording.timeline.environment.contains("time_scale"));
+  // Both are scaled, so that they compare with each other and with a run.
+  CHECK(result.simulated.environment.at("time_scale") ==
+        result.typical.environment.at("time_scale"));
 }
 
 // 0B0 waits for 1B0, behind 1F1, which waits for 0F1, behind 0B0.
