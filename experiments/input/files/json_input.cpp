@@ -206,7 +206,7 @@ void check_depth(std::string_view pointer) {
 
 void set_value(json& document, const std::string& pointer, const std::string& value) {
   try {
-    if (const std::size_t star = pointer.find("/*/"); star != std::string::npos) {
+    if (const std::size_t star = (pointer + "/").find("/*/"); star != std::string::npos) {
       return set_in_items(document, pointer.substr(0, star), pointer.substr(star + 2), value);
     }
     const json::json_pointer place(pointer);

@@ -167,7 +167,7 @@ double number_at(const nlohmann::ordered_json& document, const std::string& name
 /// The number at a pointer; with a "*" in the pointer, the largest of all matches.
 double result_at(const nlohmann::ordered_json& document, const std::string& name,
                  const std::string& pointer) {
-  const std::size_t star = pointer.find("/*/");
+  const std::size_t star = (pointer + "/").find("/*/");
   if (star == std::string::npos) return number_at(document, name, pointer);
   const nlohmann::ordered_json::json_pointer list(pointer.substr(0, star));
   if (!document.contains(list) || document.at(list).empty()) {

@@ -23,10 +23,10 @@ using nlohmann::json;
 
 /// Whether a place is on the way to what a pointer names.
 bool leads_to(std::string_view where, std::string_view pointer) {
-  const std::size_t star = pointer.find("/*/");
+  const std::size_t star = (std::string(pointer) + "/").find("/*/");
   if (star == std::string_view::npos) return pointer.starts_with(where);
   return where.starts_with(pointer.substr(0, star)) &&
-         where.ends_with(pointer.substr(pointer.rfind('/')));
+         where.ends_with(pointer.substr(std::max(star + 2, pointer.rfind('/'))));
 }
 
 bool is_pointer_of(const SweepSpace& space, std::string_view where) {

@@ -26,12 +26,38 @@ constexpr std::uint64_t most_configurations = 1'000'000'000;
 constexpr std::uint64_t most_candidates = 50'000'000;  // with conditions
 constexpr std::uint64_t most_coordinates = 50'000'000;
 
+/// The first step of a pointer, which is taken off.
+std::string_view take_step(std::string_view& pointer) {
+  const std::size_t end = std::min(pointer.find('/', 1), pointer.size());
+  const std::string_view step = pointer.substr(0, end);
+  pointer.remove_prefix(end);
+  return step;
+}
+
+/// Whether a pointer is another one or leads to it, so that its value overwrites all of the
+/// other's.
+bool overwrites(std::string_view pointer, std::string_view other) {
+  while (!pointer.empty()) {
+    const std::string_view step = take_step(pointer), of_other = take_step(other);
+    if (of_other.empty() || (step != "/*" && step != of_other)) return false;
+  }
+  return true;
+}
+
 void check_pointers_differ(const SweepRequest& request) {
-  std::set<std::string> pointers;
+  std::vector<std::string> before;
   for (const Axis& axis : request.axes) {
     for (const std::string& pointer : axis.pointers) {
-      if (pointers.insert(pointer).second) continue;
-      const std::string what = pointer + " varies twice; give all its values together";
+      const auto lost = std::ranges::find_if(
+          before, [&](const std::string& one) { return overwrites(pointer, one); });
+      if (lost == before.end()) {
+        before.push_back(pointer);
+        continue;
+      }
+      const std::string what =
+          *lost == pointer ? pointer + " varies twice; give all its values together"
+                           : fmt::format("{} overwrites {}, which varies before it; give {} first",
+                                         pointer, *lost, pointer);
       if (!axis.option.empty()) throw UsageError(axis.option + ": " + what);
       throw InputError("/vary", what);
     }

@@ -105,6 +105,8 @@ TEST_CASE("settings: one value each where several make no sense") {
   CHECK(set("/a=[1, 2]") == R"({"a":[1,2]})");
   CHECK(set(R"(/a="1,2")") == R"({"a":"1,2"})");
   CHECK(set(R"(/a=[{"b":1},{}],/a/*/b=3)") == R"({"a":[{"b":3},{"b":3}]})");
+  CHECK(set(R"(/a=[{"b":1},{}],/a/*=3)") == R"({"a":[3,3]})");
+  CHECK(set(R"(/a=[[1],[2,3]],/a/*/*=0)") == R"({"a":[[0],[0,0]]})");
   CHECK(setting_error([&] { set("/a=1,/a/*/b=3"); }) ==
         "--set /a=1,/a/*/b=3: /a is no list with items in the scenario");
   CHECK(setting_error([&] { set("/a=1,2"); }) ==

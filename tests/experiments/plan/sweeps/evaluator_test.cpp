@@ -197,6 +197,8 @@ TEST_CASE("sweep: a mistyped pointer is an error, a wrong value is not") {
                   InputError);
   CHECK_THROWS_AS(check_pointers(space_of(four_stages(), {"/model/stages/*/forwad_us=1"})),
                   InputError);
+  CHECK_THROWS_AS(check_pointers(space_of(four_stages(), {R"(/model/stages/*={"forwad_us":1})"})),
+                  InputError);
   CHECK_NOTHROW(check_pointers(space_of(four_stages(), {"/schedule/microbatches=-1,4"})));
 }
 

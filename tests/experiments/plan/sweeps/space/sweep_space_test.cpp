@@ -95,6 +95,19 @@ TEST_CASE("sweep space: a pointer varies once") {
   CHECK_THROWS_AS(SweepSpace(request_with({"/a=1,2", "/a=3"})), UsageError);
 }
 
+TEST_CASE("sweep space: no axis overwrites what varies before it") {
+  for (const auto& [earlier, later] : std::vector<std::pair<std::string, std::string>>{
+           {"/a/b=1,2", "/a={},1"}, {"/a/0/b=1,2", "/a/*/b=3"}, {"/a/0/b=1,2", "/a/*=3"}}) {
+    CAPTURE(later);
+    CHECK_THROWS_AS(SweepSpace(request_with({earlier, later})), UsageError);
+    CHECK_NOTHROW(SweepSpace(request_with({later, earlier})));
+  }
+  CHECK(refused_with<UsageError>([] {
+          SweepSpace(request_with({"/a/b=1,2", "/a=3"}));
+        }) == "--vary /a=3: /a overwrites /a/b, which varies before it; give /a first");
+  CHECK_NOTHROW(SweepSpace(request_with({"/a/b=1", "/a/bc=2", "/a/c/b=3", "/a/c/d=4"})));
+}
+
 TEST_CASE("sweep space: settings with & between them vary together, others by themselves") {
   const std::vector<Axis> axes = axes_of("/p=2,4&/t=4,2,/m=1..3");
   REQUIRE(axes.size() == 2);
