@@ -46,7 +46,7 @@ def path_of(file: str | os.PathLike[str]) -> str:
 def source_of(scenario: Scenario, settings: Settings | None) -> Source:
     """A scenario as the C++ side takes it: its name, its text if it is no file, its settings."""
     if isinstance(scenario, Mapping):
-        return "scenario", json.dumps(scenario, allow_nan=False), settings_of(settings)
+        return "scenario", value_text(scenario), settings_of(settings)
     return path_of(scenario), None, settings_of(settings)
 
 
@@ -55,8 +55,21 @@ def settings_of(settings: Settings | None) -> list[str]:
 
 
 def value_text(value: Any) -> str:
-    """A value as JSON; numbers of numpy and others with `item` are numbers."""
-    return json.dumps(value, allow_nan=False, default=lambda other: other.item())
+    """A value as JSON: a path as its text, what has `tolist` or `item`, such as arrays and numbers
+    of numpy, as a list or number."""
+    try:
+        return json.dumps(value, allow_nan=False, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{str(value)[:60]}: {error}") from None
+
+
+def _plain(other: Any) -> Any:
+    if isinstance(other, os.PathLike):
+        return os.fspath(other)
+    for name in ("tolist", "item"):
+        if hasattr(other, name):
+            return getattr(other, name)()
+    raise TypeError(f"expected numbers, texts, lists, mappings or paths, got {type(other).__name__}")
 
 
 def values_text(pointer: str, values: Iterable[Any]) -> str:

@@ -1,6 +1,9 @@
 """Runs: the numbers of `penstock run --json`, their units, errors and findings."""
 
+import array
+import json
 import os
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -105,6 +108,38 @@ class Numbers(unittest.TestCase):
         placed = {"/partition/ranks": [[3], [2], [1], [0]]}
         self.assertEqual(ps.run(FIRST, set=placed, schedule=ps.schedule("1f1b", ranks=4, microbatches=8)).step_time,
                          ps.run(FIRST).step_time)  # fmt: skip
+
+    def test_a_schedule_needs_none_before_it(self):
+        expected = ps.run(stages(2, 4)).step_time
+        base = stages(2, 4)
+        del base["schedule"]
+        order = ps.schedule("1f1b", ranks=2, microbatches=4)
+        count = {"/schedule/microbatches": 4}
+        self.assertEqual(ps.run(base, schedule=order).step_time, expected)
+        self.assertEqual(ps.run(base, set=count, schedule="1f1b").step_time, expected)
+        gpipe = ps.rule(lambda ranks, microbatches: (
+            [(kind, rank, m) for kind in "FB" for m in range(microbatches)] for rank in range(ranks)))  # fmt: skip
+        self.assertEqual(ps.run(base, set=count, schedule=gpipe).step_time, expected)
+        for wrong in ([], {**base, "schedule": 5}, {**base, "partition": 5}):
+            path = os.path.join(scratch(self), "wrong.json")
+            with open(path, "w") as file:
+                json.dump(wrong, file)
+            with self.subTest(wrong), self.assertRaises(ps.ScenarioError):
+                ps.run(path, schedule=order)
+
+    def test_paths_and_arrays_are_values(self):
+        order = pathlib.Path(scratch(self)) / "order.csv"
+        order.write_text(program("schedule", "1f1b", "--ranks", "4", "--microbatches", "8"))
+        of_file = {"file": order}
+        expected = ps.run(FIRST).step_time
+        self.assertEqual(ps.run(FIRST, set={"/schedule": of_file}).step_time, expected)
+        self.assertEqual(ps.run(stages(4, 8, schedule=of_file)).step_time, ps.run(stages(4, 8)).step_time)
+        factors = array.array("d", [2.0])  # numpy's have `tolist` too
+        self.assertEqual(ps.run(FIRST, set={"/chance/samples": factors}).step_time,
+                         ps.run(FIRST, set={"/chance/samples": [2]}).step_time)  # fmt: skip
+        for wrong in (object(), {1j: 1}, float("nan"), {1, 2}):
+            with self.subTest(wrong), self.assertRaises(ps.UsageError):
+                ps.run(FIRST, set={"/chance/samples": wrong})
 
     def test_both_engines_agree(self):
         runs = [ps.run(FIRST, engine=engine).to_dict() for engine in ("auto", "relax", "events")]
