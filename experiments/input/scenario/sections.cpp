@@ -352,7 +352,7 @@ const Fields& fields_of(const SlowMachines& /*machines*/) {
       "machines that are slow for good: the middle rank takes the expected factor of the slowest "
       "machine of the layout (MegaScale: 0.005 of all machines, 1.1)",
       {field<&M::share>("share", number(0, 1), "of all machines"),
-       field<&M::factor>("factor", factor(), "of the duration of their actions")},
+       field<&M::factor>("factor", number(1, 1e6), "of the duration of their actions")},
       {"share", "factor"}};
   return fields;
 }

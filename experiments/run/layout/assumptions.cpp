@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/run/layout/order.hpp"
 #include "experiments/run/layout/training.hpp"
 
 namespace penstock {
@@ -39,18 +40,6 @@ bool gathers_new_weights(const Layout& layout) {
   return update && !layout.schedule.has(Pass::update);
 }
 
-/// Whether two parts of a cell overlap whose layers state their times.
-bool fuses_stated_times(const Layout& layout) {
-  const bool cells = layout.overlap == Overlap::fused && layout.spec.blocks.empty();
-  if (!cells) return false;
-  for (const Rank rank : Numbers<Rank>(layout.schedule.ranks())) {
-    const auto& order = layout.schedule.on(rank);
-    const auto joined = [](const Action& action) { return action.with_next; };
-    if (std::any_of(order.begin(), order.end(), joined)) return true;
-  }
-  return false;
-}
-
 /// The first layer that states its times and is recomputed in none, or nullptr.
 const Layer* recomputed_for_nothing(const Layout& layout, const Recomputing& recomputing) {
   if (layout.recompute.mode == RecomputeMode::selective) return nullptr;
@@ -70,6 +59,12 @@ void add_recomputation_notes(const Layout& layout, std::vector<std::string>& not
   const bool asked = stated.mode.value_or(RecomputeMode::none) != RecomputeMode::none;
   if (!layout.schedule.has_backward() || (!asked && stated.microbatches.empty())) return;
   const Recomputing recomputing = extras_of(layout).recomputing;
+  if (std::ranges::count(recomputing.stages, true) == 0) {
+    notes.emplace_back(
+        "/recompute/mode has no effect: no layer has anything to recompute; layers that state "
+        "their "
+        "times need recompute_us");
+  }
   if (const Layer* layer = recomputed_for_nothing(layout, recomputing)) {
     notes.push_back(fmt::format("{} is recomputed in no time: it states no recompute_us",
                                 layer->source.empty() ? layer->name : layer->source));
@@ -126,7 +121,11 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
         "no other transfer");
   }
   add_recomputation_notes(layout, notes);
-  if (fuses_stated_times(layout)) {
+  const bool fuses = layout.overlap == Overlap::fused, joined = has_joined_cells(layout.schedule);
+  if (fuses && !joined) {
+    notes.emplace_back("/schedule/overlap=fused has no effect: the order has no overlap cells");
+  }
+  if (fuses && joined && layout.spec.blocks.empty()) {
     notes.emplace_back(
         "a fused overlap cell takes as long as its longer part, since layers state their times; "
         "two compute kernels on one device would share it");

@@ -17,14 +17,20 @@
 namespace penstock {
 namespace {
 
-void check_stages(const Scenario& scenario, const Placement& placement, std::size_t stages) {
+void check_stages(const Scenario& scenario, const Layout& layout, std::uint32_t stages) {
   if (const auto given = stages_given(scenario); given && *given != stages) {
+    const std::uint32_t ranks = layout.placement.ranks();
+    // Ranks of a file, of the user, and of a module are not those of /parallel or the devices.
+    const bool placed =
+        !scenario.schedule.file.empty() || !scenario.partition.ranks.empty() || !scenario.document;
     throw InputError(
         scenario.partition.stated     ? "/partition/stages"
         : scenario.model.stages_given ? "/model/stages"
                                       : "/model/file",
-        fmt::format("it has {}, but the schedule has {} on {}", counted(*given, "stage"),
-                    counted(stages, "model stage"), counted(placement.ranks(), "rank")));
+        fmt::format(
+            "it has {}, but the schedule has {} on {}{}", counted(*given, "stage"),
+            counted(stages, "model stage"), counted(ranks, "rank"),
+            placed ? "" : remedy_for_stages(scenario, layout.degrees, *given, stages / ranks)));
   }
 }
 
@@ -228,9 +234,8 @@ void join(const ModelGraph& model, std::vector<std::uint32_t>& position) {
 }  // namespace
 
 Partition cut_model(const Scenario& scenario, const Layout& layout) {
-  const Placement& placement = layout.placement;
-  const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
-  check_stages(scenario, placement, stages);
+  const auto stages = static_cast<std::uint32_t>(layout.placement.chains().front().size());
+  check_stages(scenario, layout, stages);
   Partition partition = cut_into(scenario, layout, stages);
   partition.ranks = scenario.partition.ranks;
   return partition;

@@ -22,9 +22,23 @@
 namespace penstock {
 namespace {
 
-Placement placement_for_rule(const Scenario& scenario, const ScheduleEntry& entry,
-                             const ScheduleOptions& options, std::uint32_t ranks,
-                             std::uint32_t chunks) {
+/// All stages of a model on some ranks. A refusal names the ranks that they need: no other number
+/// of chunks holds them.
+Placement place_all(const Scenario& scenario, const Degrees& degrees, const ScheduleEntry& entry,
+                    std::uint32_t stages, std::uint32_t ranks, std::uint32_t usual) {
+  try {
+    return entry.place(ranks, stages / ranks);
+  } catch (const RuleError& error) {
+    throw InputError(
+        scenario.parallel.pipeline ? "/parallel/pipeline" : "/hardware/devices",
+        fmt::format("{} on {}: {} {}{}", counted(stages, "stage"), counted(ranks, "rank"),
+                    entry.name, error.what(), remedy_for_stages(scenario, degrees, stages, usual)));
+  }
+}
+
+Placement placement_for_rule(const Scenario& scenario, const Degrees& degrees,
+                             const ScheduleEntry& entry, const ScheduleOptions& options,
+                             std::uint32_t ranks, std::uint32_t chunks) {
   check_sizes(ranks, chunks);
   if (!scenario.partition.ranks.empty()) return given_placement(scenario, ranks);
   const auto stages = stages_given(scenario);
@@ -33,7 +47,7 @@ Placement placement_for_rule(const Scenario& scenario, const ScheduleEntry& entr
   if (fits || scenario.parallel.chunks || entry.copies > 1 || *stages % ranks != 0)
     return placement;
   // Otherwise the number of stages in the model determines the chunks.
-  return place_stages(entry, ranks, *stages / ranks, options, ": set /parallel/chunks=");
+  return place_all(scenario, degrees, entry, *stages, ranks, chunks);
 }
 
 const ScheduleEntry& rule_of(const Scenario& scenario) {
@@ -129,7 +143,7 @@ Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint3
     const std::uint32_t chunks = stated ? *stated : usual_chunks(entry, order.options);
     const std::uint32_t ranks = ranks_for(scenario, degrees, chunks, entry.copies);
     check_devices(scenario, degrees, ranks);
-    order.placement = placement_for_rule(scenario, entry, order.options, ranks, chunks);
+    order.placement = placement_for_rule(scenario, degrees, entry, order.options, ranks, chunks);
     check_options(entry.name, entry.options, order.options);
     check_size(order.placement, order.options);
     if (entry.slices_for != nullptr) order.slices = entry.slices_for(order.options);

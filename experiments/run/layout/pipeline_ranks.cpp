@@ -1,9 +1,11 @@
 #include "experiments/run/layout/pipeline_ranks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "experiments/input/files/table.hpp"
 #include "hardware_models/spec/machine.hpp"
@@ -87,6 +89,18 @@ void check_devices(const Scenario& scenario, const Degrees& degrees, std::uint32
       "/hardware/devices",
       fmt::format("it is {}, but {} times the other degrees of /parallel take {}",
                   *scenario.hardware.devices, counted(ranks, "pipeline rank"), needed));
+}
+
+std::string remedy_for_stages(const Scenario& scenario, const Degrees& degrees,
+                              std::uint32_t stages, std::uint32_t per_rank) {
+  if (stages % per_rank != 0) return "";
+  const std::uint32_t ranks = stages / per_rank;
+  std::vector<std::string> keys;
+  if (scenario.parallel.pipeline) keys.push_back(fmt::format("/parallel/pipeline={}", ranks));
+  if (scenario.hardware.devices) {
+    keys.push_back(fmt::format("/hardware/devices={}", ranks * devices_per_rank(degrees)));
+  }
+  return keys.empty() ? "" : fmt::format(": set {}", fmt::join(keys, " and "));
 }
 
 void check_sizes(std::uint32_t ranks, std::uint64_t chunks) {

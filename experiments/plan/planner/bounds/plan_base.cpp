@@ -58,8 +58,7 @@ bool may_shorten(const Scenario& scenario) {
   const auto shortens = [](const auto& one) { return one.factor < 1; };
   const auto any = [&](const auto& all) { return std::any_of(all.begin(), all.end(), shortens); };
   const Chance& chance = scenario.chance;
-  return chance.varies() || any(chance.stragglers) || any(chance.slow_links) ||
-         (scenario.slow_machines && shortens(*scenario.slow_machines));
+  return chance.varies() || any(chance.stragglers) || any(chance.slow_links);
 }
 
 /// Whether what layers keep follows from their place in a stage.

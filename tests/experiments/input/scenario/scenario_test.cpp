@@ -177,7 +177,8 @@ TEST_CASE("numbers beyond the limits are refused before anything is allocated") 
 
 TEST_CASE("sizes that contradict each other are refused at the one to change") {
   CHECK(scenario_with("/hardware/devices=3") ==
-        "s.json: /model/stages: it has 2 stages, but the schedule has 3 model stages on 3 ranks");
+        "s.json: /model/stages: it has 2 stages, but the schedule has 3 model stages on 3 ranks: "
+        "set /hardware/devices=2");
   CHECK(scenario_with("/hardware/devices=4", "/parallel/pipeline=2") ==
         "s.json: /hardware/devices: it is 4, but 2 pipeline ranks times the other "
         "degrees of /parallel take 2");
@@ -186,7 +187,19 @@ TEST_CASE("sizes that contradict each other are refused at the one to change") {
         "s.json: /hardware/devices: 5 devices cannot be divided by the 2 that one pipeline rank "
         "takes");
   CHECK(scenario_with("/parallel/pipeline=3") ==
-        "s.json: /model/stages: it has 2 stages, but the schedule has 3 model stages on 3 ranks");
+        "s.json: /model/stages: it has 2 stages, but the schedule has 3 model stages on 3 ranks: "
+        "set /parallel/pipeline=2");
+  // No number of chunks holds two stages on one rank, only another number of ranks.
+  CHECK(scenario_with("/hardware/devices=2", "/parallel/data=2") ==
+        "s.json: /hardware/devices: 2 stages on 1 rank: 1f1b needs 1 chunk per rank, got 2: set "
+        "/hardware/devices=4");
+  CHECK(scenario_with("/hardware/devices=4", "/parallel/data=2") == "makespan 15");
+  CHECK(scenario_with("/parallel/pipeline=1") ==
+        "s.json: /parallel/pipeline: 2 stages on 1 rank: 1f1b needs 1 chunk per rank, got 2: set "
+        "/parallel/pipeline=2");
+  CHECK(scenario_with("/parallel/pipeline=1", "/hardware/devices=1") ==
+        "s.json: /parallel/pipeline: 2 stages on 1 rank: 1f1b needs 1 chunk per rank, got 2: set "
+        "/parallel/pipeline=2 and /hardware/devices=2");
   CHECK(scenario_with("/parallel/chunks=3", "/schedule/name=interleaved-1f1b") ==
         "s.json: /parallel/chunks: 2 stages cannot be divided by 3 chunks a rank");
   CHECK(outcome_of(layered, {"/parallel/pipeline=2", "/hardware={}"}) == "makespan 30");
@@ -216,7 +229,8 @@ TEST_CASE("stages over ranks are chunks, and stages over chunks are ranks") {
   CHECK(interleaved({"/parallel/chunks=3"}) == "makespan 39");
   CHECK(interleaved({"/schedule/group=4"}) == "makespan 30");
   CHECK(interleaved({"/parallel/pipeline=4"}) ==
-        "s.json: /model/stages: it has 6 stages, but the schedule has 8 model stages on 4 ranks");
+        "s.json: /model/stages: it has 6 stages, but the schedule has 8 model stages on 4 ranks: "
+        "set /parallel/pipeline=3");
 }
 
 TEST_CASE("a partition that does not fit the model or the schedule is refused") {
@@ -225,7 +239,7 @@ TEST_CASE("a partition that does not fit the model or the schedule is refused") 
         "s.json: /partition/stages: layer 3 is in no stage");
   CHECK(outcome_of(layered, {"/partition/stages=[[0],[1],[2,3]]"}) ==
         "s.json: /partition/stages: it has 3 stages, but the schedule has 2 model stages on 2 "
-        "ranks");
+        "ranks: set /parallel/pipeline=3");
   CHECK(outcome_of(layered, {"/partition={\"name\":\"even\",\"stages\":[[0,1],[2,3]]}"}) ==
         "s.json: /partition: it must have at most one of \"name\", \"stages\" and \"file\"; it has "
         "\"name\" and \"stages\"; --set '/partition={\"stages\": …}' replaces the section");
@@ -249,7 +263,7 @@ TEST_CASE("stages of a model may be joined, or listed once more beside their ran
   CHECK(scenario_with("/partition={\"stages\":[[0],[1]],\"ranks\":[[1],[0]]}") == "makespan 15");
   CHECK(scenario_with("/partition/stages=[[0,1]]", "/parallel/pipeline=2") ==
         "s.json: /partition/stages: it has 1 stage, but the schedule has 2 model stages on 2 "
-        "ranks");
+        "ranks: set /parallel/pipeline=1");
   CHECK(scenario_with("/partition/stages=[[1],[0]]") ==
         "s.json: /partition/stages: layer 0 of stage 1 feeds layer 1 of stage 0; activations go to "
         "the same or a later stage");

@@ -137,4 +137,15 @@ TEST_CASE("notes: a stage that is recomputed in no time, and what the codec leav
   CHECK(notes_with(R"({"mode": "none"})", free, coded).empty());
 }
 
+TEST_CASE("notes: what is asked for and has no effect") {
+  const std::string plain = R"({"forward_us": 10, "backward_us": 20})";
+  CHECK(
+      notes_with(R"({"mode": "full"})", plain) ==
+      "/recompute/mode has no effect: no layer has anything to recompute; layers that state their "
+      "times need recompute_us\n");
+  CHECK(notes_with("{}", plain, {"/schedule/overlap=fused"}) ==
+        "/schedule/overlap=fused has no effect: the order has no overlap cells\n");
+  CHECK(notes_with("{}", plain).empty());
+}
+
 }  // namespace penstock::testing
