@@ -239,7 +239,7 @@ TEST_CASE("a partition that does not fit the model or the schedule is refused") 
         "s.json: /partition/stages: layer 3 is in no stage");
   CHECK(outcome_of(layered, {"/partition/stages=[[0],[1],[2,3]]"}) ==
         "s.json: /partition/stages: it has 3 stages, but the schedule has 2 model stages on 2 "
-        "ranks: set /parallel/pipeline=3");
+        "ranks: set /hardware/devices=3");
   CHECK(outcome_of(layered, {"/partition={\"name\":\"even\",\"stages\":[[0,1],[2,3]]}"}) ==
         "s.json: /partition: it must have at most one of \"name\", \"stages\" and \"file\"; it has "
         "\"name\" and \"stages\"; --set '/partition={\"stages\": …}' replaces the section");

@@ -198,7 +198,7 @@ TEST_CASE("sweep: a mistyped pointer is an error, a wrong value is not") {
   CHECK_THROWS_AS(check_pointers(space_of(four_stages(), {"/model/stages/*/forwad_us=1"})),
                   InputError);
   CHECK_THROWS_AS(check_pointers(space_of(four_stages(), {R"(/model/stages/*={"forwad_us":1})"})),
-                  InputError);
+                  UsageError);
   CHECK_NOTHROW(check_pointers(space_of(four_stages(), {"/schedule/microbatches=-1,4"})));
 }
 
