@@ -7,6 +7,7 @@
 
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/limits.hpp"
 
@@ -21,12 +22,15 @@ constexpr std::uint32_t most = 1'000'000'000;
 constexpr const char* equal_layers = "type:transformer";  // counts transformer layers alone
 
 /// Keys that are read, each with its own keys inside; what else may change the layout is refused.
-constexpr std::array<std::string_view, 14> read_keys{"train_batch_size",
+constexpr std::array<std::string_view, 17> read_keys{"train_batch_size",
                                                      "train_micro_batch_size_per_gpu",
                                                      "gradient_accumulation_steps",
                                                      "zero_optimization",
                                                      "bf16",
+                                                     "bfloat16",
                                                      "fp16",
+                                                     "amp",
+                                                     "torch_autocast",
                                                      "tensor_parallel",
                                                      "sequence_parallel_size",
                                                      "pipeline",
@@ -35,6 +39,19 @@ constexpr std::array<std::string_view, 14> read_keys{"train_batch_size",
                                                      "optimizer",
                                                      "zero_allow_untested_optimizer",
                                                      "data_parallel_size"};
+
+/// Likewise, inside zero_optimization.
+constexpr std::array<std::string_view, 11> zero_keys{"stage",
+                                                     "overlap_comm",
+                                                     "mics_shard_size",
+                                                     "offload_optimizer",
+                                                     "offload_param",
+                                                     "cpu_offload",
+                                                     "zero_hpz_partition_size",
+                                                     "cpu_offload_param",
+                                                     "cpu_offload_params",
+                                                     "zero_quantized_weights",
+                                                     "zero_quantized_gradients"};
 
 std::optional<std::uint32_t> whole(const JsonView& view, std::string_view key) {
   const auto value = view.find(key);
@@ -61,12 +78,17 @@ void refuse_true(const JsonView& view, std::string_view section, std::string_vie
   if (found && found->flag()) found->fail(what);
 }
 
+/// cpu_offload and cpu_offload_params are older names.
 void refuse_offload(const JsonView& view) {
+  constexpr const char* why = "optimizer state and parameters on the host are not simulated";
+  for (const char* key : {"cpu_offload", "cpu_offload_param", "cpu_offload_params"}) {
+    refuse_true(view, "zero_optimization", key, why);
+  }
   for (const char* key : {"offload_optimizer", "offload_param"}) {
     const auto found = inside(view, "zero_optimization", key);
     const auto device = found ? found->find("device") : std::nullopt;
     if (device && device->text() != "none") {
-      device->fail("optimizer state and parameters on the host are not simulated");
+      device->fail(why);
     }
   }
 }
@@ -142,13 +164,30 @@ void read_memory(const JsonView& view, TrainingCommand& command) {
     const auto found = inside(view, name, "enabled");
     return found && found->flag();
   };
-  command.dtype = enabled("bf16") ? "bf16" : enabled("fp16") ? "fp16" : "fp32";
+  for (const char* key : {"torch_autocast", "amp"}) {
+    refuse_true(view, key, "enabled",
+                "weights in fp32 whose products run in another type are not simulated; state bf16 "
+                "or fp16");
+  }
+  const bool bf16 = enabled(view.find("bf16") ? "bf16" : "bfloat16");  // the older name
+  command.dtype = bf16 ? "bf16" : enabled("fp16") ? "fp16" : "fp32";
 }
 
 /// Of torch.optim, SGD has momentum if its parameters say so; all others have moments.
-std::optional<Optimizer> optimizer_of(const JsonView& view) {
+std::optional<Optimizer> optimizer_of(const JsonView& view, std::vector<std::string>& notes) {
   const auto type = inside(view, "optimizer", "type");
-  if (!type || (type->text() != "SGD" && type->text() != "sgd")) return std::nullopt;
+  if (!type) return std::nullopt;
+  std::string name = type->text();
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (name != "sgd") {
+    const bool moments = name.find("adam") != name.npos || name.find("lamb") != name.npos;
+    if (!moments) {
+      notes.push_back(
+          fmt::format("optimizer {}: two moments per parameter are assumed, as for Adam",
+                      shortened(type->text())));
+    }
+    return std::nullopt;
+  }
   const auto params = inside(view, "optimizer", "params");
   const auto momentum = params ? params->find("momentum") : std::nullopt;
   return momentum && momentum->number(0, 1) > 0 ? Optimizer::momentum : Optimizer::sgd;
@@ -168,7 +207,7 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
   TrainingCommand& command = file.command;
   read_degrees(view, command);
   read_memory(view, command);
-  command.optimizer = optimizer_of(view);
+  command.optimizer = optimizer_of(view, file.notes);
   const auto overlaps = inside(view, "zero_optimization", "overlap_comm");
   command.overlap_sums = overlaps ? overlaps->flag() : command.zero == 3U;
   command.microbatch = whole(view, "train_micro_batch_size_per_gpu");
@@ -186,6 +225,12 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
     }
     if (std::find(read_keys.begin(), read_keys.end(), key) == read_keys.end())
       ignored.push_back(key);
+  }
+  if (const auto zero = view.find("zero_optimization")) {
+    for (const auto& [key, value] : zero->entries()) {
+      const bool read = std::find(zero_keys.begin(), zero_keys.end(), key) != zero_keys.end();
+      if (!read) ignored.push_back("zero_optimization." + key);
+    }
   }
   if (!ignored.empty()) {
     file.notes.push_back(fmt::format("keys that are not read: {}", fmt::join(ignored, ", ")));
@@ -208,6 +253,13 @@ void write_optimizer(const TrainingCommand& command, ordered_json& config) {
   const double momentum = optimizer == Optimizer::momentum ? 0.9 : 0;
   config["optimizer"] = {{"type", "SGD"}, {"params", {{"momentum", momentum}}}};
   if (command.zero.value_or(0) > 0) config["zero_allow_untested_optimizer"] = true;
+}
+
+std::vector<std::string> left_out_of(const TrainingLaunch& launch) {
+  std::vector<std::string> all = launch.of_megatron;
+  all.insert(all.end(), launch.of_none.begin(), launch.of_none.end());
+  if (launch.command.optimizer == Optimizer::none) all.emplace_back("/memory/optimizer=none");
+  return all;
 }
 
 /// PipelineModule takes stages, partition and interval from its caller, who finds them here.
@@ -238,7 +290,7 @@ std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
                                       [](const BlockSpec& block) { return block.cut_evenly; });
     config["activation_checkpointing"] = {{"number_checkpoints", layers}};
   }
-  return {{".deepspeed.json", printed(config)}};
+  return {{".deepspeed.json", printed(config), left_out_of(launch)}};
 }
 
 }  // namespace

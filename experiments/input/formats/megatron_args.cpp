@@ -51,11 +51,12 @@ class Reader {
     shape_.hidden = command_.needed("--hidden-size", Limit::width);
     shape_.heads = command_.needed("--num-attention-heads", Limit::heads);
     shape_.further = command_.whole("--mtp-num-layers", Limit::further, 0).value_or(0);
-    shape_.gated = command_.has("--swiglu");
-    // A gated MLP has a third matrix. Megatron-LM then takes 2/3 of the width, rounded down to a
-    // multiple of 64.
+    const bool swiglu = command_.has("--swiglu");
+    shape_.gated = swiglu || command_.has("--quick-geglu");
+    // A gated MLP has a third matrix. With --swiglu Megatron-LM then takes 2/3 of the width,
+    // rounded down to a multiple of 64.
     const double width = 4 * shape_.hidden;
-    const double usual = shape_.gated ? std::floor(width * 2 / 3 / 64) * 64 : width;
+    const double usual = swiglu ? std::floor(width * 2 / 3 / 64) * 64 : width;
     shape_.intermediate = command_.whole("--ffn-hidden-size", Limit::width).value_or(usual);
     if (positions_are_learned()) {
       shape_.learned_positions = command_.needed("--max-position-embeddings", Limit::positions);
@@ -115,8 +116,12 @@ class Reader {
     shape_.vocab = padded ? *padded : std::ceil(vocab() / step) * step;
   }
 
+  /// The NullTokenizer adds a token, the end of a document.
   double vocab() const {
-    if (const auto given = command_.whole("--vocab-size", Limit::vocab)) return *given;
+    if (const auto given = command_.whole("--vocab-size", Limit::vocab)) {
+      const auto tokenizer = command_.words("--tokenizer-type");
+      return *given + (!tokenizer.empty() && tokenizer[0] == "NullTokenizer" ? 1 : 0);
+    }
     const bool gpt2 = command_.has("--tokenizer-type")
                           ? command_.word("--tokenizer-type") == "GPT2BPETokenizer"
                           : command_.has("--merge-file");
@@ -154,6 +159,9 @@ class Reader {
                                 .nope = width("--qk-head-dim", 128),
                                 .rope = width("--qk-pos-emb-head-dim", 64),
                                 .value = width("--v-head-dim", 128)};
+    if (command_.has("--qk-layernorm")) return;
+    notes_.emplace_back(
+        "latent attention without --qk-layernorm: norms of its latent vectors are counted");
   }
 
   void read_experts() {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
@@ -77,6 +78,15 @@ class Arguments {
     return found == all_.end() ? std::nullopt : std::optional(found->second.value);
   }
 
+  /// Whether a config states what the command does not.
+  bool names_config() {
+    bool names = false;
+    for (const char* name : {"config", "module", "job.config_file"}) {
+      names = word(name).has_value() || names;
+    }
+    return names;
+  }
+
   std::optional<std::int64_t> whole(std::string_view name, double least = 1) {
     const auto text = word(name);
     if (!text) return std::nullopt;
@@ -117,6 +127,21 @@ class Arguments {
     }
     if (ignored.empty()) return {};
     return {fmt::format("arguments that are not read: {}", fmt::join(ignored, ", "))};
+  }
+
+  /// The arguments of torchtitan that were asked for and are absent, but for those without a
+  /// default.
+  std::vector<std::string> absent() const {
+    std::set<std::string> names;
+    for (const std::string& name : read_) {
+      const bool of_torchtitan = name.find('.') != name.npos && name.find(".no_") == name.npos;
+      if (of_torchtitan && !all_.contains(name)) names.insert("--" + name);
+    }
+    for (const char* name :
+         {"--job.config_file", "--training.local_batch_size", "--training.seq_len"}) {
+      names.erase(name);
+    }
+    return {names.begin(), names.end()};
   }
 
   [[noreturn]] void fail(std::string_view name, const std::string& what) const {
@@ -208,32 +233,38 @@ void read_cut(Arguments& arguments, TrainingCommand& command) {
   if (order.empty()) command.schedule = known->rule;
 }
 
-/// A pipeline runs the local batch at once; without one the local batch is a microbatch.
+/// A pipeline runs the local batch at once; without one the local batch is a microbatch. Both sizes
+/// are not known where a config has them.
 void read_batch(Arguments& arguments, TrainingCommand& command) {
-  const auto local = arguments.whole("training.local_batch_size").value_or(8);
+  const auto stated = arguments.whole("training.local_batch_size");
+  const auto local = stated.value_or(8);
+  const bool known = stated || !command.names_config;
   const auto global = arguments.whole("training.global_batch_size", -1).value_or(-1);
   const auto size = arguments.whole("parallelism.pipeline_parallel_microbatch_size").value_or(1);
   const auto shards = arguments.whole("parallelism.data_parallel_shard_degree", -1).value_or(-1);
   const auto replicas = shards * arguments.degree("parallelism.data_parallel_replicate_degree");
   const bool pipelined = *command.pipeline > 1;
-  if (pipelined && global > 0 && shards > 0 && global != local * replicas) {
+  if (known && pipelined && global > 0 && shards > 0 && global != local * replicas) {
     arguments.fail("training.global_batch_size",
                    fmt::format("it is not local_batch_size x replicas, {}: several runs of a "
                                "pipeline per update are not simulated",
                                local * replicas));
   }
-  command.microbatch = static_cast<std::uint32_t>(pipelined ? size : local);
-  if (pipelined && local % size != 0) {
+  if (known || (pipelined && global > 0))
+    command.microbatch = static_cast<std::uint32_t>(pipelined ? size : local);
+  if (known && pipelined && local % size != 0) {
     arguments.fail("training.local_batch_size",
                    fmt::format("microbatches of {} do not divide {}", size, local));
   }
   if (global > 0) command.global_batch = static_cast<std::uint32_t>(global);
-  if (pipelined || global <= 0) {
+  if (pipelined ? known : global <= 0) {
     command.microbatches = static_cast<std::uint32_t>(pipelined ? local / size : 1);
   }
   constexpr std::int64_t usual_tokens = 2048;
-  command.sequence =
-      static_cast<double>(arguments.whole("training.seq_len").value_or(usual_tokens));
+  const auto tokens = arguments.whole("training.seq_len");
+  if (tokens || !command.names_config) {
+    command.sequence = static_cast<double>(tokens.value_or(usual_tokens));
+  }
 }
 
 void read_memory(Arguments& arguments, TrainingCommand& command) {
@@ -266,12 +297,19 @@ bool recognizes(std::string_view text) {
 ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {
   Arguments arguments(text);
   ModelFile file;
+  file.command.names_config = arguments.names_config();
   read_degrees(arguments, file.command);
   read_replicas(arguments, file.command);
   read_cut(arguments, file.command);
   read_batch(arguments, file.command);
   read_memory(arguments, file.command);
   file.notes = arguments.notes();
+  if (file.command.names_config) {
+    file.notes.push_back(
+        fmt::format("the config that the command names is not read; defaults of torchtitan are "
+                    "assumed for {}",
+                    fmt::join(arguments.absent(), ", ")));
+  }
   return file;
 }
 
@@ -310,11 +348,8 @@ class Writer {
           fmt::format("/memory/optimizer={}", names[static_cast<std::size_t>(optimizer)]));
     }
     if (!launch_.overlaps_sums) all.emplace_back("/parallel/overlap_sums=false");
-    if (command_.fp8_attention.value_or(false)) all.emplace_back("/model/fp8_attention=true");
-    if (command_.narrow_gathers.value_or(false)) all.emplace_back("/parallel/narrow_gathers=true");
-    if (command_.overlap_shared_expert.value_or(false)) {
-      all.emplace_back("/parallel/overlap_shared_expert=true");
-    }
+    all.insert(all.end(), launch_.of_megatron.begin(), launch_.of_megatron.end());
+    all.insert(all.end(), launch_.of_none.begin(), launch_.of_none.end());
     return all;
   }
 

@@ -21,12 +21,16 @@ struct TrainingLaunch {
   std::uint32_t host_devices = 1;
   bool overlaps_sums = true;        // of gradients with backwards
   const Schedule* order = nullptr;  // for frameworks that have no name for it
+  // Settings of the scenario, "/memory/precision=fp32", that Megatron-LM alone has arguments for,
+  // and that no framework has.
+  std::vector<std::string> of_megatron, of_none;
 };
 
 /// A file that starts a training: "layout_1" and ".sh".
 struct LaunchFile {
   std::string suffix;
   std::string text;
+  std::vector<std::string> left_out = {};  // settings that it does not say, nor a comment in it
 };
 
 /// A line of a shell script that names what no argument of its command says; empty where that is

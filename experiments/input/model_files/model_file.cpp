@@ -83,6 +83,11 @@ bool has_tokens(const ModelSpec& spec) {
   return false;
 }
 
+Precision usual_precision(std::string_view dtype) {
+  if (dtype == "fp16") return Precision::fp16;
+  return dtype == "fp32" || dtype == "tf32" ? Precision::fp32 : Precision::bf16;
+}
+
 BytesPerParameter bytes_per_parameter(Precision precision, Optimizer optimizer) {
   struct Row {
     double parameter;

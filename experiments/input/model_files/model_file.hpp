@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hardware_models/spec/hardware_spec.hpp"
@@ -40,6 +41,9 @@ struct BytesPerParameter {
 /// gradients, or fp32 throughout; with Adam 18, 20 and 16 bytes.
 BytesPerParameter bytes_per_parameter(Precision precision, Optimizer optimizer);
 
+/// The precision of parameters whose /model/dtype is this one.
+Precision usual_precision(std::string_view dtype);
+
 /// How to read a model file that leaves facts open.
 struct ModelFileOptions {
   std::string format;        // by name; empty: by its content
@@ -51,8 +55,11 @@ struct ModelFileOptions {
 /// What a config says of a model that changes no step time. Launch files repeat it.
 struct ModelDetails {
   std::optional<double> rotary_base;
-  std::string rope_scaling;  // its type, "llama3"; empty: none
-  double rope_factor = 0;    // of the scaling
+  std::optional<double> rotary_share;  // of a head's values
+  std::string activation;              // "silu"
+  std::string scoring;                 // of a router: "sigmoid"
+  std::string rope_scaling;            // its type, "llama3"; empty: none
+  double rope_factor = 0;              // of the scaling
   std::optional<double> norm_epsilon;
 };
 
@@ -92,6 +99,7 @@ struct TrainingCommand {
   std::string order_file;  // an order in PyTorch's notation, instead of a rule
   std::optional<std::uint32_t> layers_per_stage;  // instead of chunks
   std::string partition;                          // a partitioner, where the stages are not listed
+  bool names_config = false;  // that states what the command does not, and is not read
 
   friend bool operator==(const TrainingCommand&, const TrainingCommand&) = default;
 };

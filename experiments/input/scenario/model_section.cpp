@@ -73,12 +73,25 @@ void use_times(const ModelFile& file, ModelSection& model) {
                    "/partition/file");
 }
 
+/// Sizes that a command leaves to a config have no default.
+void check_sizes(const ModelSection& model) {
+  const auto needs = [](bool known, const char* argument, const char* key) {
+    if (known) return;
+    throw InputError(
+        "/model/command",
+        fmt::format("the config that it names is not read; add {} as there, or {}", argument, key));
+  };
+  needs(model.sequence.has_value(), "--training.seq_len", "/model/sequence");
+  needs(model.microbatch.has_value(), "--training.local_batch_size", "/model/microbatch");
+}
+
 /// Sizes that a training command states.
 void take_sizes(const TrainingCommand& command, ModelSection& model) {
   if (command.microbatch) stand_in(model.microbatch, std::optional<double>(*command.microbatch));
   if (!model.by_kind()) return;
   stand_in(model.sequence, command.sequence);
   stand_in(model.dtype, command.dtype);
+  if (command.names_config) check_sizes(model);
 }
 
 /// A launch file without a model goes under another key.

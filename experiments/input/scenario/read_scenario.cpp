@@ -15,7 +15,6 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
 #include "experiments/input/scenario/sections.hpp"
-#include "hardware_models/spec/machine.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -98,12 +97,8 @@ MemorySection usual_memory(const ModelSection& model, const TrainingCommand& com
   memory.zero = command.zero.value_or(0);
   memory.shard_groups = command.shard_groups;
   if (!model.by_kind()) return memory;
-  const std::string dtype = model.dtype.value_or("bf16");
   memory.optimizer = command.optimizer.value_or(Optimizer::adam);
-  const bool stores_bf16 = dtype == "bf16" || recipe_of(dtype) != nullptr;
-  memory.precision = stores_bf16       ? Precision::bf16
-                     : dtype == "fp16" ? Precision::fp16
-                                       : Precision::fp32;
+  memory.precision = usual_precision(model.dtype.value_or("bf16"));
   return memory;
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -73,6 +75,9 @@ std::size_t write_layouts(const LayoutPlan& plan, std::size_t best, const std::s
     for (const LaunchFile& file : launch_files_beside(path, text, framework->format)) {
       const auto place = std::filesystem::path(path).replace_extension();
       outputs.write(place.string() + file.suffix, file.text, beside);
+      if (file.left_out.empty()) continue;
+      say(fmt::format("{}: no key says: {}", place.string() + file.suffix,
+                      fmt::join(file.left_out, "; ")));
     }
   }
   return rows.size();

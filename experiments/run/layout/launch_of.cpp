@@ -1,5 +1,8 @@
 #include "experiments/run/layout/launch_of.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <filesystem>
 #include <utility>
 
@@ -62,6 +65,32 @@ void take_batch(const Layout& layout, TrainingCommand& command) {
   command.sequence = layout.batch.sequence;
 }
 
+/// What Megatron-LM alone has arguments for, where it is not as the stack has it.
+std::vector<std::string> settings_of_megatron(const Layout& layout,
+                                              const TrainingCommand& command) {
+  std::vector<std::string> all;
+  const auto add = [&](bool differs, const char* setting) {
+    if (differs) all.emplace_back(setting);
+  };
+  const auto& machine = layout.hardware.spec.machine;
+  const bool gathers = layout.memory.zero == 1 || layout.memory.zero == 2;
+  if (machine && gathers && command.overlap_gathers != machine->device.stack.overlaps_gathers) {
+    all.push_back(fmt::format("/parallel/overlap_gathers={}", *command.overlap_gathers));
+  }
+  add(command.fp8_attention.value_or(false), "/model/fp8_attention=true");
+  add(command.narrow_gathers.value_or(false), "/parallel/narrow_gathers=true");
+  add(command.overlap_shared_expert.value_or(false), "/parallel/overlap_shared_expert=true");
+  return all;
+}
+
+/// What no framework has arguments for.
+std::vector<std::string> settings_of_none(const MemorySection& memory, const std::string& dtype) {
+  constexpr std::array names{"bf16", "fp16", "fp32"};
+  if (memory.bytes_per_parameter) return {"/memory/bytes_per_parameter"};
+  if (memory.precision == usual_precision(dtype)) return {};
+  return {fmt::format("/memory/precision={}", names[static_cast<std::size_t>(memory.precision)])};
+}
+
 }  // namespace
 
 TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::string name) {
@@ -84,6 +113,8 @@ TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::st
   launch.command.fp8_attention = scenario.model.fp8_attention;
   launch.command.schedule = layout.rule != nullptr ? layout.rule->name : layout.name;
   launch.command.partition = scenario.partition.name;
+  launch.of_megatron = settings_of_megatron(layout, launch.command);
+  launch.of_none = settings_of_none(scenario.memory, *launch.command.dtype);
   return launch;
 }
 

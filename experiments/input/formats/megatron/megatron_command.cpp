@@ -46,13 +46,25 @@ constexpr std::array unread{
 /// Arguments that make another model or order, and what states it instead.
 constexpr std::array refused{
     UnreadArguments{"--hybrid-override-pattern, --hybrid-layer-pattern, --is-hybrid-model, "
+                    "--hybrid-attention-ratio, --hybrid-mlp-ratio, "
                     "--mamba-state-dim, --mamba-head-dim, --mamba-num-groups, --mamba-num-heads",
                     "layers of Mamba are read from the model's own config.json, under /model/file"},
     UnreadArguments{"--window-attn-skip-freq",
                     "layers whose windows differ are read from the model's own config.json, under "
                     "/model/file"},
+    UnreadArguments{"--experimental-attention-variant, --linear-attention-freq, "
+                    "--attention-output-gate, --moe-latent-size, "
+                    "--heterogeneous-layers-config-path, "
+                    "--heterogeneous-layers-config-encoded-json",
+                    "such layers are read from the model's own config.json, under /model/file"},
     UnreadArguments{"--microbatch-group-size-per-virtual-pipeline-stage",
                     "leave it out and state \"group\" of interleaved-1f1b in /schedule"}};
+
+/// Programs of Megatron-LM that train other models than pretrain_gpt.py.
+constexpr std::string_view other_programs =
+    "pretrain_bert.py, pretrain_ict.py, pretrain_mamba.py, pretrain_retro.py, pretrain_t5.py, "
+    "pretrain_vision_classify.py, pretrain_vision_dino.py, pretrain_vision_inpaint.py, "
+    "pretrain_vlm.py";
 
 /// Whether names, as texts list them, hold one.
 bool holds(std::string_view names, std::string_view name) {
@@ -104,7 +116,7 @@ constexpr std::string_view flags =
     "--multi-latent-attention, "
     "--no-position-embedding, --no-scatter-gather-tensors-in-pipeline, "
     "--overlap-grad-reduce, --overlap-moe-expert-parallel-comm, --overlap-param-gather, "
-    "--qk-layernorm, "
+    "--qk-layernorm, --quick-geglu, "
     "--recompute-activations, "
     "--reuse-grad-buf-for-mxfp8-param-ag, --sequence-parallel, --swiglu, "
     "--untie-embeddings-and-output-weights, --use-distributed-optimizer, --use-flash-attn, "
@@ -185,6 +197,18 @@ std::vector<ShellWords> training_commands(const ShellScript& script, IsTraining 
   return found;
 }
 
+void refuse_other_program(const ShellWords& words) {
+  for (const ShellWord& word : words) {
+    const std::string_view text = word.text;
+    const std::string_view program = text.substr(text.rfind('/') + 1);
+    if (!program.ends_with(".py") || !holds(other_programs, program)) continue;
+    throw InputError(line_text(word.line),
+                     fmt::format("{} is not read, but pretrain_gpt.py alone; other models are read "
+                                 "from their own config.json, under /model/file",
+                                 program));
+  }
+}
+
 /// Sorted, without duplicates.
 std::vector<std::string> sorted(std::vector<std::string> texts) {
   std::sort(texts.begin(), texts.end());
@@ -215,6 +239,7 @@ MegatronCommand::MegatronCommand(std::string_view text) {
 }
 
 void MegatronCommand::read(const ShellWords& words) {
+  refuse_other_program(words);
   for (std::size_t i = 0; i < words.size();) {
     const ShellWord& word = words[i++];
     if (!names_argument(word)) {

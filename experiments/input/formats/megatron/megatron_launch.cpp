@@ -34,8 +34,9 @@ double number_of(const LayerSpec* layer, std::string_view name, double missing =
 /// Collects the arguments of a model.
 class ModelWriter {
  public:
-  explicit ModelWriter(const ModelSpec& model)
+  ModelWriter(const ModelSpec& model, std::optional<double> sequence)
       : model_(model),
+        sequence_(sequence),
         attention_(first_of(model, "attention")),
         latent_(first_of(model, "mla")),
         mlp_(first_of(model, "mlp")),
@@ -83,12 +84,15 @@ class ModelWriter {
     flag("--add-qkv-bias", number_of(attention_, "qkv_bias") != 0);
     flag("--qk-layernorm", number_of(attention_, "qk_norm") != 0);
     if (number_of(attention_, "flash") == 0) all_.push_back({"--attention-backend", "unfused"});
+    // A window of the whole sequence hides nothing, and Megatron-LM refuses any in context groups.
     const double window = number_of(attention_, "window");
-    if (window > 0) all_.push_back({"--window-size", json_number(window - 1) + ",0"});
+    if (window > 0 && window < sequence_.value_or(window + 1))
+      all_.push_back({"--window-size", json_number(window - 1) + ",0"});
   }
 
   void write_latent() {
     flag("--multi-latent-attention", true);
+    flag("--qk-layernorm", true);
     number("--q-lora-rank", latent_, "q_lora_rank");
     number("--kv-lora-rank", latent_, "kv_lora_rank");
     number("--qk-head-dim", latent_, "nope");
@@ -138,6 +142,7 @@ class ModelWriter {
   }
 
   const ModelSpec& model_;
+  std::optional<double> sequence_;
   const LayerSpec* attention_;
   const LayerSpec* latent_;
   const LayerSpec* mlp_;
@@ -172,6 +177,13 @@ class TrainingWriter {
   void flag(const char* name, bool holds, const std::string& bridge) {
     if (holds || !bridge.empty()) all_.push_back({holds ? name : "", "", bridge});
   }
+  /// An argument that is left out where its value is empty: null in a config, as the recipe may
+  /// state another.
+  void option(const char* name, const std::string& value, const char* bridge) {
+    all_.push_back({value.empty() ? "" : name, value.empty() ? "null" : value, bridge});
+  }
+  /// In a config alone.
+  void key(const char* bridge, const std::string& value) { all_.push_back({"", value, bridge}); }
   bool has_experts() const { return first_of(launch_.model, "moe") != nullptr; }
 
   void write_degrees() {
@@ -211,17 +223,19 @@ class TrainingWriter {
     const bool ends = !are_equal(counts.even);
     const bool further = std::any_of(launch_.model.blocks.begin(), launch_.model.blocks.end(),
                                      [](const BlockSpec& block) { return block.predicts_further; });
-    if (ends && (further || !are_equal(counts.all))) {
-      return word("--pipeline-model-parallel-layout", pipeline_layout(launch_),
-                  "model.pipeline_model_parallel_layout");
-    }
-    if (chunks > 1) {
-      number("--num-virtual-stages-per-pipeline-rank", chunks,
-             "model.virtual_pipeline_model_parallel_size");
-    }
-    flag("--account-for-embedding-in-pipeline-split", ends,
+    const bool listed = ends && (further || !are_equal(counts.all));
+    option("--pipeline-model-parallel-layout", listed ? pipeline_layout(launch_) : "",
+           "model.pipeline_model_parallel_layout");
+    // The layout of a script has its chunks.
+    const std::string virtual_stages = chunks > 1 ? json_number(chunks) : "";
+    option("--num-virtual-stages-per-pipeline-rank", listed ? "" : virtual_stages, "");
+    key("model.virtual_pipeline_model_parallel_size", chunks > 1 ? virtual_stages : "null");
+    flag("--account-for-embedding-in-pipeline-split", ends && !listed,
          "model.account_for_embedding_in_pipeline_split");
-    flag("--account-for-loss-in-pipeline-split", ends, "model.account_for_loss_in_pipeline_split");
+    flag("--account-for-loss-in-pipeline-split", ends && !listed,
+         "model.account_for_loss_in_pipeline_split");
+    key("model.num_layers_in_first_pipeline_stage", "null");
+    key("model.num_layers_in_last_pipeline_stage", "null");
   }
 
   void write_batch() {
@@ -229,6 +243,7 @@ class TrainingWriter {
     number("--global-batch-size", command_.global_batch.value_or(1), "train.global_batch_size");
     if (!command_.sequence) return;
     number("--seq-length", *command_.sequence, "model.seq_length");
+    key("dataset.seq_length", json_number(*command_.sequence));
     const double positions = number_of(first_of(launch_.model, "embedding"), "positions");
     if (positions == 0) number("--max-position-embeddings", *command_.sequence, "");
   }
@@ -246,32 +261,34 @@ class TrainingWriter {
     const Optimizer optimizer = command_.optimizer.value_or(Optimizer::adam);
     const bool sgd = optimizer == Optimizer::sgd || optimizer == Optimizer::momentum;
     word("--optimizer", sgd ? "sgd" : "adam", "optimizer.optimizer");
-    if (optimizer == Optimizer::sgd) number("--sgd-momentum", 0, "");
+    if (optimizer == Optimizer::sgd) number("--sgd-momentum", 0, "optimizer.sgd_momentum");
   }
 
   void write_recomputation() {
-    if (command_.recompute == RecomputeMode::selective) {
-      word("--recompute-granularity", "selective", "model.recompute_granularity");
-      const std::vector<std::string> modules = recompute_modules(command_.recompute_operators);
-      word("--recompute-modules", fmt::format("{}", fmt::join(modules, " ")),
+    const bool full = command_.recompute == RecomputeMode::full;
+    const bool selective = command_.recompute == RecomputeMode::selective;
+    const auto modules = recompute_modules(command_.recompute_operators);
+    const std::uint32_t layers =
+        command_.recompute_layers.value_or(command_.recompute_together.value_or(1));
+    const char* const method = command_.recompute_layers ? "block" : "uniform";
+    option("--recompute-granularity",
+           full        ? "full"
+           : selective ? "selective"
+                       : "",
+           "model.recompute_granularity");
+    option("--recompute-method", full ? method : "", "model.recompute_method");
+    option("--recompute-num-layers", full ? json_number(layers) : "", "model.recompute_num_layers");
+    option("--recompute-modules", selective ? fmt::format("{}", fmt::join(modules, " ")) : "",
            "model.recompute_modules");
-    }
-    if (command_.recompute == RecomputeMode::full) {
-      word("--recompute-granularity", "full", "model.recompute_granularity");
-      word("--recompute-method", command_.recompute_layers ? "block" : "uniform",
-           "model.recompute_method");
-      number("--recompute-num-layers",
-             command_.recompute_layers.value_or(command_.recompute_together.value_or(1)),
-             "model.recompute_num_layers");
-    }
+    flag("--cpu-offloading", command_.offload_layers.has_value(), "model.cpu_offloading");
     if (!command_.offload_layers) return;
-    flag("--cpu-offloading", true, "model.cpu_offloading");
     number("--cpu-offloading-num-layers", *command_.offload_layers,
            "model.cpu_offloading_num_layers");
   }
 
   void write_replicas() {
     flag("--use-distributed-optimizer", command_.zero == 1U, "ddp.use_distributed_optimizer");
+    key("optimizer.use_distributed_optimizer", command_.zero == 1U ? "true" : "false");
     if (command_.zero == 1U && command_.shard_groups.value_or(1) > 1) {
       number("--num-distributed-optimizer-instances", *command_.shard_groups,
              "ddp.num_distributed_optimizer_instances");
@@ -309,6 +326,17 @@ std::string letters_of(const TrainingLaunch& launch, const std::vector<LayerInde
   return text;
 }
 
+/// --disable-bias-linear speaks for attention and MLPs alike.
+std::string biases_apart(const ModelSpec& model) {
+  const LayerSpec* attention = first_of(model, "attention");
+  const LayerSpec* mlp = first_of(model, "mlp");
+  const bool output = number_of(attention, "out_bias") != 0;
+  if (output && number_of(attention, "qkv_bias") == 0) return "a bias of attention's output alone";
+  if (attention == nullptr || mlp == nullptr) return {};
+  if (output == (number_of(mlp, "bias") != 0)) return {};
+  return output ? "biases of attention alone" : "biases of the MLP alone";
+}
+
 /// What a block has that the arguments, which hold for all blocks, do not say.
 std::string missing_in_block(const ModelSpec& model, const BlockSpec& block) {
   bool alternates = block.parts.size() % 2 == 0;
@@ -326,8 +354,9 @@ std::string missing_in_block(const ModelSpec& model, const BlockSpec& block) {
 
 }  // namespace
 
-std::vector<MegatronArgument> model_arguments(const ModelSpec& model) {
-  return ModelWriter(model).written();
+std::vector<MegatronArgument> model_arguments(const ModelSpec& model,
+                                              std::optional<double> sequence) {
+  return ModelWriter(model, sequence).written();
 }
 
 std::vector<MegatronArgument> training_arguments(const TrainingLaunch& launch) {
@@ -347,7 +376,7 @@ std::string missing_in_script(const ModelSpec& model) {
     if (!block.cut_evenly) continue;
     if (std::string missing = missing_in_block(model, block); !missing.empty()) return missing;
   }
-  return {};
+  return biases_apart(model);
 }
 
 std::string pipeline_layout(const TrainingLaunch& launch) {

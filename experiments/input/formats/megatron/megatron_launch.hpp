@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,14 @@ namespace penstock {
 
 /// An argument of Megatron-LM, with the place of the same fact in a config of Megatron-Bridge.
 struct MegatronArgument {
-  std::string name;         // empty: a flag that is left out
-  std::string value = {};   // empty: a flag
+  std::string name;         // empty: left out of scripts
+  std::string value = {};   // empty: a flag, which is false where it is left out
   std::string bridge = {};  // "model.sequence_parallel"; empty: none
 };
 
-/// Of a transformer: sizes, norms, attention, experts.
-std::vector<MegatronArgument> model_arguments(const ModelSpec& model);
+/// Of a transformer: sizes, norms, attention, experts. A window of the whole sequence is left out.
+std::vector<MegatronArgument> model_arguments(const ModelSpec& model,
+                                              std::optional<double> sequence = {});
 /// Of a training: degrees, batch, cut, recomputation, optimizer.
 std::vector<MegatronArgument> training_arguments(const TrainingLaunch& launch);
 

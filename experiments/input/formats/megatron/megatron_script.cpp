@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
+#include <string_view>
+#include <utility>
 
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/setting.hpp"
@@ -18,6 +21,7 @@ std::string quoted(const std::string& value) {
 /// As YAML: true, false, 4, "text", [a, b].
 std::string yaml_value(const MegatronArgument& argument) {
   if (argument.value.empty()) return argument.name.empty() ? "false" : "true";
+  if (argument.name.empty()) return argument.value;
   if (argument.bridge == "model.recompute_modules") {
     std::string list = argument.value;
     std::replace(list.begin(), list.end(), ' ', ',');
@@ -32,6 +36,9 @@ std::vector<MegatronArgument> detail_arguments(const ModelDetails& details) {
   std::vector<MegatronArgument> all;
   if (details.norm_epsilon) all.push_back({"--norm-epsilon", json_number(*details.norm_epsilon)});
   if (details.rotary_base) all.push_back({"--rotary-base", json_number(*details.rotary_base)});
+  if (const double share = details.rotary_share.value_or(1); share != 1) {
+    all.push_back({"--rotary-percent", json_number(share)});
+  }
   if (details.rope_scaling == "llama3") {
     all.push_back({"--use-rope-scaling"});
     all.push_back({"--rope-scaling-factor", json_number(details.rope_factor)});
@@ -39,11 +46,32 @@ std::vector<MegatronArgument> detail_arguments(const ModelDetails& details) {
   return all;
 }
 
-/// What no argument says.
-std::vector<std::string> left_out_of(const TrainingLaunch& launch) {
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+/// What no argument says of a model. MLPs have GELU, and gated ones SiLU.
+std::vector<std::string> details_left_out(const ModelDetails& details, bool gated) {
   std::vector<std::string> left_out;
-  const std::string& scaling = launch.details.rope_scaling;
-  if (!scaling.empty() && scaling != "llama3") left_out.push_back("rope_scaling " + scaling);
+  const std::string& activation = details.activation;
+  const bool usual = gated ? is_one_of(activation, {"", "silu", "swish"})
+                           : activation.empty() || activation.starts_with("gelu");
+  if (!usual) left_out.push_back("hidden_act " + activation);
+  if (!is_one_of(details.scoring, {"", "softmax"})) {
+    left_out.push_back("scoring_func " + details.scoring);
+  }
+  if (!is_one_of(details.rope_scaling, {"", "llama3"})) {
+    left_out.push_back("rope_scaling " + details.rope_scaling);
+  }
+  return left_out;
+}
+
+/// And of a training.
+std::vector<std::string> training_left_out(const TrainingLaunch& launch) {
+  std::vector<std::string> left_out = launch.of_none;
+  if (launch.command.optimizer == Optimizer::none) {
+    left_out.emplace_back("/memory/optimizer=none");
+  }
   if (!launch.overlaps_sums && launch.command.overlap_gathers.value_or(false)) {
     left_out.emplace_back("/parallel/overlap_gathers=true without the overlap of sums");
   }
@@ -59,15 +87,19 @@ std::string connections_line(const TrainingCommand& command) {
 }  // namespace
 
 std::string megatron_script(const TrainingLaunch& launch) {
+  const auto model = model_arguments(launch.model, launch.command.sequence);
+  const bool gated = std::any_of(model.begin(), model.end(),
+                                 [](const auto& one) { return one.name == "--swiglu"; });
+  std::vector<std::string> left_out = details_left_out(launch.details, gated);
+  for (std::string& one : training_left_out(launch)) left_out.push_back(std::move(one));
   std::string text = fmt::format(
       "#!/usr/bin/env bash\n"
       "# {}\n"
       "# Megatron-LM needs data and a tokenizer too: sh {}.sh --data-path …\n"
       "{}{}{} pretrain_gpt.py",
-      own_mark, launch.name, left_out_line(left_out_of(launch)),
-      connections_line(launch.command), torchrun_text(launch));
-  for (const auto& all : {model_arguments(launch.model), detail_arguments(launch.details),
-                          training_arguments(launch)}) {
+      own_mark, launch.name, left_out_line(left_out), connections_line(launch.command),
+      torchrun_text(launch));
+  for (const auto& all : {model, detail_arguments(launch.details), training_arguments(launch)}) {
     for (const MegatronArgument& one : all) {
       if (one.name.empty()) continue;
       const bool words = one.name == "--recompute-modules";
@@ -86,7 +118,12 @@ std::string bridge_overrides(const TrainingLaunch& launch) {
     sections[one.bridge.substr(0, dot)] +=
         fmt::format("  {}: {}\n", one.bridge.substr(dot + 1), yaml_value(one));
   }
-  std::string text = fmt::format("# {}: overrides for a recipe of Megatron-Bridge\n", own_mark);
+  std::string text = fmt::format(
+      "# {}: overrides for a recipe of Megatron-Bridge\n"
+      "# Precision is the recipe's mixed_precision; this layout has {}. Where the dataset has no\n"
+      "# seq_length, its key is sequence_length.\n"
+      "{}",
+      own_mark, launch.command.dtype.value_or("bf16"), left_out_line(training_left_out(launch)));
   if (const std::string missing = missing_in_script(launch.model); !missing.empty()) {
     text +=
         fmt::format("# No script for Megatron-LM: Penstock has no arguments for {}.\n", missing);

@@ -130,15 +130,16 @@ std::string dtype_of(const MegatronCommand& command, Notes& notes) {
   return "fp32";
 }
 
-/// What `flex` sends with, DeepEP or HybridEP, sends a token to a device or machine once.
+/// What `flex` sends with, DeepEP or HybridEP, sends a token to a device or machine once. The
+/// default is allgather.
 std::optional<TokenDispatch> dispatcher_of(const MegatronCommand& command, Notes& notes) {
   constexpr const char* name = "--moe-token-dispatcher-type";
-  const auto type = command.word(name);
-  if (!type) return std::nullopt;
-  if (*type == "flex") return TokenDispatch::deduplicated;
-  if (*type != "alltoall") {
-    notes.push_back(
-        fmt::format("{} {}: tokens are exchanged by all-to-all", name, shortened(*type)));
+  if (!command.has("--num-experts")) return std::nullopt;
+  const std::string type = command.word(name).value_or("allgather");
+  if (type == "flex") return TokenDispatch::deduplicated;
+  if (type != "alltoall") {
+    notes.push_back(fmt::format("{} {}{}: tokens are exchanged by all-to-all", name,
+                                shortened(type), command.has(name) ? "" : ", the default"));
   }
   return TokenDispatch::alltoall;
 }

@@ -38,12 +38,16 @@ ModelDetails hf_details(const json& config) {
   const json& text = inner != nullptr ? *inner : config;
   ModelDetails details{
       .rotary_base = number_in(text, {"rope_theta"}),
+      .rotary_share = number_in(text, {"partial_rotary_factor", "rotary_pct"}),
+      .activation = word_in(text, {"hidden_activation", "hidden_act", "activation_function"}),
+      .scoring = word_in(text, {"scoring_func"}),
       .rope_scaling = "",
       .norm_epsilon = number_in(text, {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps"})};
   for (const char* name : {"rope_scaling", "rope_parameters"}) {
     const json* rope = object_in(text, name);
     if (rope == nullptr) continue;
     if (!details.rotary_base) details.rotary_base = number_in(*rope, {"rope_theta"});
+    if (!details.rotary_share) details.rotary_share = number_in(*rope, {"partial_rotary_factor"});
     const std::string type = word_in(*rope, {"rope_type", "type"});
     if (type == "default") continue;
     details.rope_scaling = type;

@@ -26,8 +26,12 @@ std::uint64_t stages_of(const LayoutChoice& degrees, const OrderChoice& order) {
 // Megatron-LM: megatron/training/arguments.py, megatron/core/pipeline_parallel/schedules.py,
 // megatron/core/transformer/transformer_config.py.
 
-/// Each device has a piece of the front and of the back of a sequence.
+/// Each device has a piece of the front and of the back of a sequence. Transformer Engine refuses
+/// windows where keys and values go around as messages (cp_comm_type p2p, the default).
 const char* why_no_megatron_degrees(const TrainingTask& task, const LayoutChoice& degrees) {
+  if (degrees.context > 1 && task.window > 0 && task.window < *task.sequence) {
+    return "megatron: attention with a window goes without context groups";
+  }
   if (degrees.context > 1 && *task.sequence % (2 * degrees.context) != 0) {
     return "megatron: the sequence does not divide by twice the context degree";
   }
@@ -47,8 +51,10 @@ const char* why_no_megatron_order(const TrainingTask& /*task*/, const LayoutChoi
 }
 
 /// Megatron-FSDP, which has levels 2 and 3, runs without a pipeline and is started otherwise.
-const char* why_no_megatron_zero(const TrainingTask& /*task*/, const LayoutChoice& /*degrees*/,
+const char* why_no_megatron_zero(const TrainingTask& task, const LayoutChoice& /*degrees*/,
                                  std::uint32_t zero) {
+  const bool sgd = task.optimizer == Optimizer::sgd || task.optimizer == Optimizer::momentum;
+  if (sgd && zero == 1) return "megatron: the distributed optimizer is Adam";
   return zero <= 1 ? nullptr : "megatron: the distributed optimizer is ZeRO-1";
 }
 

@@ -55,6 +55,20 @@ std::uint64_t divisor_of_all(const ModelSpec& spec, std::string_view name) {
   return common;
 }
 
+/// 0: no layer has a window.
+std::uint64_t narrowest_window(const ModelSpec& spec) {
+  std::uint64_t narrowest = 0;
+  for (const BlockSpec& block : spec.blocks) {
+    for (const LayerSpec& part : block.parts) {
+      const auto found = part.numbers.find("window");
+      if (found == part.numbers.end() || found->second == 0) continue;
+      const auto window = static_cast<std::uint64_t>(found->second);
+      narrowest = narrowest == 0 ? window : std::min(narrowest, window);
+    }
+  }
+  return narrowest;
+}
+
 bool has_latent_attention(const ModelSpec& spec) {
   return std::ranges::any_of(spec.blocks, [](const BlockSpec& block) {
     return std::ranges::any_of(block.parts, [](const LayerSpec& part) {
@@ -70,6 +84,7 @@ void read_layers(const ModelSection& model, TrainingTask& task) {
   task.heads = divisor_of_all(model.spec, "heads");
   task.key_heads = divisor_of_all(model.spec, "kv_heads");
   task.experts = std::max<std::uint64_t>(divisor_of_all(model.spec, "experts"), 1);
+  task.window = narrowest_window(model.spec);
   task.latent = has_latent_attention(model.spec);
 }
 
@@ -325,6 +340,7 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
   task.shard_groups = scenario.memory.shard_groups.value_or(1);
   task.by_kind = scenario.model.by_kind();
   task.dtype = scenario.model.dtype.value_or("bf16");
+  task.optimizer = scenario.memory.optimizer;
   read_layers(scenario.model, task);
   task.states_operators = stated_layout(task).recompute == "selective";
   if (!scenario.module && task.by_kind && takes_module(scenario))

@@ -29,6 +29,7 @@ struct TrainingTask {
   std::uint64_t blocks = 1;           // these, embedding and head
   std::uint64_t heads = 0;            // greatest common divisor over all layers; 0: none
   std::uint64_t key_heads = 0;        // likewise, of keys and values
+  std::uint64_t window = 0;           // the narrowest of attention, in tokens; 0: none
   bool latent = false;                // attention keeps latent vectors
   bool states_operators = false;      // settings name what selective recomputation repeats
   std::string module;                 // of the first layers; empty: none, or a setting places it
@@ -45,7 +46,8 @@ struct TrainingTask {
   std::string writer = "penstock new";     // named in scenarios
   WholeTraining training = {};             // whose days and cost are asked
   std::string dtype = "bf16";              // of the model
-  const Framework* framework = nullptr;    // that runs the layouts; any
+  Optimizer optimizer = Optimizer::adam;
+  const Framework* framework = nullptr;  // that runs the layouts; any
 };
 
 /// Limit on the devices of a request.

@@ -79,6 +79,41 @@ TEST_CASE(
         "/zero_optimization/stage: a pipeline runs with ZeRO-0 and ZeRO-1");
 }
 
+TEST_CASE("DeepSpeed: older keys are read or refused, and what is not read is named") {
+  const auto dtype = [](const std::string& keys) {
+    return parse_model_file(R"({"zero_optimization": {"stage": 1}, )" + keys + "}").command.dtype;
+  };
+  CHECK(dtype(R"("bfloat16": {"enabled": true})") == "bf16");
+  CHECK(dtype(R"("bf16": {"enabled": false}, "bfloat16": {"enabled": true})") == "fp32");
+  const ModelFile file = parse_model_file(R"({
+      "zero_optimization": {"stage": 1, "reduce_bucket_size": 5e8, "contiguous_gradients": true},
+      "optimizer": {"type": "Lion"}, "steps_per_print": 10})");
+  CHECK(file.notes ==
+        std::vector<std::string>{
+            "optimizer Lion: two moments per parameter are assumed, as for Adam",
+            "keys that are not read: steps_per_print, zero_optimization.contiguous_gradients, "
+            "zero_optimization.reduce_bucket_size"});
+  for (const char* adam : {"AdamW", "OneBitAdam", "Lamb", "SGD"}) {
+    CAPTURE(adam);
+    CHECK(parse_model_file(
+              fmt::format(R"({{"zero_optimization": {{}}, "optimizer": {{"type": "{}"}}}})", adam))
+              .notes.empty());
+  }
+  for (const char* key : {"torch_autocast", "amp"}) {
+    CHECK(deepspeed_refusal(
+              fmt::format(R"({{"zero_optimization": {{}}, "{}": {{"enabled": true}}}})", key)) ==
+          fmt::format("/{}/enabled: weights in fp32 whose products run in another type are not "
+                      "simulated; state bf16 or fp16",
+                      key));
+  }
+  for (const char* key : {"cpu_offload", "cpu_offload_params"}) {
+    CHECK(deepspeed_refusal(fmt::format(R"({{"zero_optimization": {{"{}": true}}}})", key)) ==
+          fmt::format("/zero_optimization/{}: optimizer state and parameters on the host are not "
+                      "simulated",
+                      key));
+  }
+}
+
 TEST_CASE("DeepSpeed: MiCS are groups of the replicas that make up the batch") {
   const auto config = [](int batch, int size) {
     return fmt::format(R"({{"train_batch_size": {}, "train_micro_batch_size_per_gpu": 2,

@@ -178,6 +178,8 @@ TEST_CASE("each argument of the model changes what it says") {
   // With a third matrix the width is 2/3 of 4 h, here 170.7, in steps of 64.
   CHECK(number("--swiglu", "mlp", "intermediate") == 128);
   CHECK(number("--swiglu --ffn-hidden-size 200", "mlp", "intermediate") == 200);
+  CHECK(number("--quick-geglu", "mlp", "gated") == 1);
+  CHECK(number("--quick-geglu", "mlp", "intermediate") == 256);  // 4 h: --swiglu alone narrows
   CHECK(number("--disable-bias-linear", "mlp", "bias") == 0);
   CHECK(number("--disable-bias-linear", "attention", "qkv_bias") == 0);
   CHECK(number("--disable-bias-linear --add-qkv-bias", "attention", "qkv_bias") == 1);
@@ -206,6 +208,10 @@ TEST_CASE("the vocabulary is padded for all devices of a tensor group alike") {
   CHECK(vocab("--vocab-size 50257 --tensor-model-parallel-size 8") == 51200);  // 50 times 1024
   CHECK(vocab("--vocab-size 50257 --make-vocab-size-divisible-by 1") == 50257);
   CHECK(vocab("--tokenizer-type GPT2BPETokenizer") == 50304);
+  // 1002 times 128; the end of a document is one more.
+  CHECK(vocab("--vocab-size 128256") == 128256);
+  CHECK(vocab("--vocab-size 128256 --tokenizer-type NullTokenizer") == 128384);
+  CHECK(vocab("--vocab-size 128256 --tokenizer-type $TOKENIZER") == 128256);
   CHECK(megatron_args_refusal(start) ==
         "--vocab-size is missing; tokenizers are not read, so add it or --padded-vocab-size");
   CHECK(megatron_args_refusal("A=()\nif $X; then\nA+=(--vocab-size 9)\nfi\npython x.py ${A[@]} " +
@@ -257,6 +263,9 @@ TEST_CASE("latent attention is that of DeepSeek") {
   CHECK(number("--multi-latent-attention", "mla", "nope") == 128);
   CHECK(number("--multi-latent-attention", "mla", "rope") == 64);
   CHECK(number("--multi-latent-attention", "mla", "value") == 128);
+  const char* const norms = "latent attention without --qk-layernorm: norms";
+  CHECK(has_note(megatron_args_model(least + latent), norms));
+  CHECK_FALSE(has_note(megatron_args_model(least + latent + "--qk-layernorm"), norms));
 }
 
 }  // namespace penstock::testing

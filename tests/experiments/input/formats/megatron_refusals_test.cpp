@@ -133,11 +133,26 @@ TEST_CASE(
 TEST_CASE("an argument that makes another model or order is refused, with what states it") {
   for (const char* argument :
        {"--hybrid-override-pattern M-M*-", "--is-hybrid-model", "--mamba-state-dim 128",
-        "--window-attn-skip-freq 4", "--microbatch-group-size-per-virtual-pipeline-stage 8"}) {
+        "--hybrid-attention-ratio 0.08", "--hybrid-mlp-ratio 0.5", "--linear-attention-freq 4",
+        "--experimental-attention-variant dsa", "--attention-output-gate", "--moe-latent-size 64",
+        "--heterogeneous-layers-config-path layers.json", "--window-attn-skip-freq 4",
+        "--microbatch-group-size-per-virtual-pipeline-stage 8"}) {
     const std::string name = std::string(argument).substr(0, std::string(argument).find(' '));
     CHECK(megatron_args_refusal("python x.py " + least + "--bf16 " + argument)
               .starts_with("line 1: " + name + " is not read: "));
   }
+}
+
+TEST_CASE("programs of Megatron-LM that train other models are refused by name") {
+  for (const std::string program : {"pretrain_mamba.py", "pretrain_bert.py", "pretrain_t5.py"}) {
+    CHECK(
+        megatron_args_refusal("cd x\ntorchrun --nproc_per_node 8 ../../" + program + " " + least) ==
+        "line 2: " + program +
+            " is not read, but pretrain_gpt.py alone; other models are read from their own "
+            "config.json, under /model/file");
+  }
+  CHECK(megatron_args_refusal("torchrun pretrain_gpt.py " + least + "--save my_pretrain_t5.py") ==
+        "accepted");
 }
 
 TEST_CASE("Megatron-LM reduces gradients behind the last backward unless the command says so") {

@@ -70,6 +70,29 @@ TEST_CASE("torchtitan: a stated shard degree is that of the data replicas") {
   CHECK(titan("--training.seq_len 8192").sequence == 8192);
 }
 
+TEST_CASE(
+    "torchtitan: what a config may state is not known, and defaults that are taken are named") {
+  for (const std::string names :
+       {"--module llama3 --config llama3_8b ", "--job.config_file llama3_8b.toml "}) {
+    const ModelFile file = parse_model_file(start + names);
+    CHECK(file.command.names_config);
+    CHECK_FALSE(file.command.sequence);
+    CHECK_FALSE(file.command.microbatch);
+    const TrainingCommand stated =
+        titan(names + "--training.seq_len 8192 --training.local_batch_size 1");
+    CHECK(stated.sequence == 8192);
+    CHECK(stated.microbatch == 1);
+    REQUIRE(file.notes.size() == 1);
+    CHECK(file.notes.front().starts_with(
+        "the config that the command names is not read; defaults of torchtitan are assumed for "
+        "--activation_checkpoint.mode, "));
+    CHECK(file.notes.front().find("--parallelism.tensor_parallel_degree") != std::string::npos);
+    CHECK(titan(names + "--parallelism.pipeline_parallel_degree 2").microbatches == std::nullopt);
+  }
+  CHECK(titan("").microbatch == 8);
+  CHECK(parse_model_file(start).notes.empty());
+}
+
 TEST_CASE("torchtitan: replicas of shards are groups that shard on their own") {
   const char* const both =
       "--parallelism.data_parallel_shard_degree 4 --parallelism.data_parallel_replicate_degree 2";

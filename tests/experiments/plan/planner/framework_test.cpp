@@ -184,6 +184,29 @@ TEST_CASE("frameworks: overlap and partial recomputation are not the same everyw
   CHECK(why("megatron", offloads) == "megatron: layers are offloaded without a pipeline alone");
 }
 
+TEST_CASE("frameworks: Megatron-LM's context groups take no window, and ZeRO-1 Adam alone") {
+  const Framework& megatron = *framework_of("megatron");
+  const auto why = [](const char* text) { return std::string(text == nullptr ? "" : text); };
+  TrainingTask task{.window = 4096, .sequence = 8192};
+  CHECK(why(megatron.why_no_degrees(task, {.context = 1})) == "");
+  CHECK(why(megatron.why_no_degrees(task, {.context = 2})) ==
+        "megatron: attention with a window goes without context groups");
+  task.sequence = 4096;  // the window hides nothing
+  CHECK(why(megatron.why_no_degrees(task, {.context = 2})) == "");
+  CHECK(why(megatron.why_no_zero(task, {}, 1)) == "");
+  task.optimizer = Optimizer::momentum;
+  CHECK(why(megatron.why_no_zero(task, {}, 0)) == "");
+  CHECK(why(megatron.why_no_zero(task, {}, 1)) == "megatron: the distributed optimizer is Adam");
+  const TrainingTask read = read_training_task(
+      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
+       .hardware = "dgx-h100",
+       .devices = 8,
+       .settings = {"/memory/optimizer=sgd"}},
+      read_catalogue());
+  CHECK(read.window == 0);
+  CHECK(read.optimizer == Optimizer::sgd);
+}
+
 TEST_CASE("frameworks: a tensor group shares tokens, and with torchtitan also keys and values") {
   const Framework& titan = *framework_of("torchtitan");
   const LayoutChoice choice{.tensor = 4, .context = 2, .sequence_parallel = true};

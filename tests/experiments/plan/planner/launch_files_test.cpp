@@ -114,18 +114,23 @@ std::size_t check_read_back(const StartedCase& one, const std::string& framework
 }
 
 /// The first file of a framework for a layout of two replicas of two devices each.
-std::string started_text(const std::string& model, const std::string& framework,
-                         const std::vector<std::string>& settings = {}) {
+LaunchFile started(const std::string& model, const std::string& framework,
+                   const std::vector<std::string>& settings = {}, std::uint32_t zero = 0) {
   const Scratch scratch;
   const TrainingTask task = read_training_task({.model = scratch.file("model.json", model),
                                                 .hardware = "dgx-h100",
                                                 .devices = 4,
                                                 .settings = settings},
                                                read_catalogue());
-  return launch_files_beside("layout.json", layout_document(task, {.tensor = 2, .data = 2}),
+  const LayoutChoice choice{.tensor = 2, .data = 2, .zero = zero};
+  return launch_files_beside("layout.json", layout_document(task, choice),
                              framework_of(framework)->format)
-      .front()
-      .text;
+      .front();
+}
+
+std::string started_text(const std::string& model, const std::string& framework,
+                         const std::vector<std::string>& settings = {}) {
+  return started(model, framework, settings).text;
 }
 
 bool gives(const std::string& text, const std::string& part) {
@@ -268,6 +273,21 @@ TEST_CASE("launch files: Megatron-LM gets positions and norms of a config, or wh
   CHECK_FALSE(gives(yarn, "--use-rope-scaling"));
 }
 
+TEST_CASE("launch files: Megatron-LM gets rotary shares and latent norms; activations are named") {
+  nlohmann::json config = nlohmann::json::parse(mixtral);
+  config["partial_rotary_factor"] = 0.75;
+  config["hidden_act"] = "gelu_pytorch_tanh";
+  const std::string gelu = started_text(config.dump(), "megatron");
+  CHECK(gives(gelu, "--rotary-percent 0.75"));
+  CHECK(gives(gelu, "# No argument says: hidden_act gelu_pytorch_tanh\n"));
+  config = nlohmann::json::parse(small_deepseek());
+  config["scoring_func"] = "sigmoid";
+  config["rope_scaling"] = {{"type", "yarn"}, {"factor", 40.0}};
+  const std::string latent = started_text(config.dump(), "megatron");
+  CHECK(gives(latent, "--multi-latent-attention \\\n  --qk-layernorm"));
+  CHECK(gives(latent, "# No argument says: scoring_func sigmoid; rope_scaling yarn\n"));
+}
+
 TEST_CASE("launch files: Megatron-LM gathers weights in the type of their products") {
   for (const auto& [dtype, gather] :
        {std::pair{"mxfp8", "--fp8-param-gather"}, {"nvfp4", "--fp4-param-gather"}}) {
@@ -291,6 +311,24 @@ TEST_CASE("launch files: a command names what none of its arguments says") {
   CHECK(
       gives(started_text(mixtral, "torchtitan", {"/model/dtype=fp8", "/model/fp8_attention=true"}),
             "# No argument says: /model/fp8_attention=true\n"));
+}
+
+TEST_CASE("launch files: precision and optimizer that no argument states are named") {
+  const std::vector<std::string> settings{"/memory/precision=fp32", "/memory/optimizer=none"};
+  CHECK(gives(started_text(mixtral, "megatron", settings),
+              "# No argument says: /memory/precision=fp32; /memory/optimizer=none\n"));
+  CHECK(gives(started_text(mixtral, "torchtitan", settings),
+              "# No argument says: /memory/optimizer=none; /memory/precision=fp32\n"));
+  using Names = std::vector<std::string>;
+  CHECK(started(mixtral, "deepspeed", settings).left_out ==
+        Names{"/memory/precision=fp32", "/memory/optimizer=none"});
+  const std::string gathers = "/parallel/overlap_gathers=";
+  CHECK(started(mixtral, "deepspeed", {gathers + "false"}, 1).left_out == Names{gathers + "false"});
+  CHECK(started(mixtral, "deepspeed", {}, 1).left_out.empty());
+  CHECK(gives(
+      started_text(mixtral, "megatron",
+                   {R"(/memory/bytes_per_parameter={"parameter":2,"gradient":2,"optimizer":8})"}),
+      "# No argument says: /memory/bytes_per_parameter\n"));
 }
 
 TEST_CASE("launch files: torchtitan gets the CSV of an order that it has no name for") {

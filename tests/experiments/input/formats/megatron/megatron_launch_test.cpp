@@ -79,6 +79,38 @@ TEST_CASE("Megatron-LM: no script says that blocks differ, or have other norms t
   CHECK(missing([](Parts& parts) { parts[0].numbers["weights"] = 0; }) == "norm without weights");
 }
 
+TEST_CASE("Megatron-LM: no script says that attention or the MLP alone has biases") {
+  const auto missing = [](double queries, double output, double mlp) {
+    ModelSpec model = megatron_args_model(least).spec;
+    for (BlockSpec& block : model.blocks) {
+      for (LayerSpec& part : block.parts) {
+        if (part.kind == "mlp") part.numbers["bias"] = mlp;
+        if (part.kind != "attention") continue;
+        part.numbers["qkv_bias"] = queries;
+        part.numbers["out_bias"] = output;
+      }
+    }
+    return missing_in_script(model);
+  };
+  CHECK(missing(1, 1, 1) == "");
+  CHECK(missing(1, 0, 0) == "");  // --add-qkv-bias
+  CHECK(missing(1, 1, 0) == "biases of attention alone");
+  CHECK(missing(0, 0, 1) == "biases of the MLP alone");
+  CHECK(missing(1, 0, 1) == "biases of the MLP alone");
+  CHECK(missing(0, 1, 1) == "a bias of attention's output alone");
+}
+
+TEST_CASE("Megatron-LM: a window of the whole sequence is left out of a script") {
+  TrainingLaunch launch = launch_of_counts({2, 2});
+  launch.model = megatron_args_model(least + "--window-size 63,0").spec;  // 64 with its own token
+  const auto has_window = [&](double sequence) {
+    launch.command.sequence = sequence;
+    return megatron_script(launch).find("--window-size") != std::string::npos;
+  };
+  CHECK(has_window(65));
+  CHECK_FALSE(has_window(64));
+}
+
 TEST_CASE("Megatron-LM: the arguments of a model are read back as the same layers") {
   for (const std::string arguments :
        {"", "--swiglu --disable-bias-linear --normalization RMSNorm --hidden-dropout 0",
@@ -115,6 +147,10 @@ TEST_CASE("Megatron-LM: tokens go to experts as the layout says, and flex needs 
   CHECK(read("alltoall").command.dispatcher == TokenDispatch::alltoall);
   CHECK(has_note(read("allgather"),
                  "--moe-token-dispatcher-type allgather: tokens are exchanged by all-to-all"));
+  const ModelFile unstated = megatron_args_model(least + "--num-experts 8");
+  CHECK(unstated.command.dispatcher == TokenDispatch::alltoall);
+  CHECK(has_note(unstated, "--moe-token-dispatcher-type allgather, the default: tokens are"));
+  CHECK_FALSE(megatron_args_model(least).command.dispatcher);
 }
 
 TEST_CASE("Megatron-Bridge: overrides state what the arguments state") {
@@ -133,6 +169,38 @@ TEST_CASE("Megatron-Bridge: overrides state what the arguments state") {
     CAPTURE(line);
     CHECK(text.find(line) != std::string::npos);
   }
+}
+
+TEST_CASE("Megatron-Bridge: overrides undo what a recipe may state and the layout has not") {
+  TrainingLaunch launch = launch_of_counts({2, 2});
+  launch.command.sequence = 4096;
+  launch.command.dtype = "fp8";
+  launch.command.zero = 0;
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  const std::string plain = bridge_overrides(launch);
+  for (const char* name : {"virtual_pipeline_model_parallel_size", "pipeline_model_parallel_layout",
+                           "recompute_granularity", "recompute_method", "recompute_num_layers",
+                           "recompute_modules", "num_layers_in_first_pipeline_stage"}) {
+    CAPTURE(name);
+    CHECK(has(plain, std::string("\n  ") + name + ": null\n"));
+  }
+  CHECK(has(plain, "\n  cpu_offloading: false\n"));
+  CHECK(has(plain, "dataset:\n  seq_length: 4096\n"));
+  CHECK(has(plain, "optimizer:\n  optimizer: \"adam\"\n  use_distributed_optimizer: false\n"));
+  CHECK(has(plain, "ddp:\n  use_distributed_optimizer: false\n"));
+  CHECK(has(plain, "# Precision is the recipe's mixed_precision; this layout has fp8."));
+  CHECK_FALSE(has(plain, "# No argument"));
+  launch.command.optimizer = Optimizer::none;
+  launch.command.chunks = 2;
+  launch.command.recompute = RecomputeMode::full;
+  const std::string other = bridge_overrides(launch);
+  CHECK(has(other, "# No argument says: /memory/optimizer=none\n"));
+  CHECK(has(other, "\n  virtual_pipeline_model_parallel_size: 2\n"));
+  CHECK(has(other, "\n  recompute_granularity: \"full\"\n  recompute_method: \"uniform\"\n"));
+  CHECK(has(other, "\n  recompute_modules: null\n"));
+  CHECK_FALSE(has(megatron_script(launch), "null"));
 }
 
 TEST_CASE("Megatron: gathers overlap only beside sums, and overrides state what is left out") {
