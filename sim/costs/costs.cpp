@@ -138,6 +138,19 @@ double carrying_us(const WorkClass& work, Prices& prices) {
                      prices);
 }
 
+/// What an action waits for its collectives though it overlaps all of them.
+double exposed_us(const WorkClass& work, Prices& prices) {
+  const Exposed& exposed = prices.demand.exposed;
+  double sum_us = 0;
+  for (const StageCollective& one :
+       collectives_of(work, prices.demand.stages[prices.stage_of(work)])) {
+    const bool gathers = one.kind == CollectiveKind::all_gather;
+    const double share = gathers ? exposed.gathers : exposed.sums;
+    if (share > 0) sum_us += share * carrying_us(work, {one}, prices);
+  }
+  return sum_us;
+}
+
 /// The layers of an action, in order of F.
 std::span<const LayerIndex> layers_of(const WorkClass& work, const Prices& prices) {
   if (!runs_layers(work.pass)) return {};
@@ -178,7 +191,7 @@ double layers_in_turn_us(const WorkClass& work, std::uint32_t ahead, Prices& pri
     turns.push_back(turn_of(work, prices.model.layers[index(layer)], prices));
   }
   if (work.pass != Pass::forward) std::reverse(turns.begin(), turns.end());
-  return turns_us(turns, ahead, prices.demand.slows, prices.demand.gathers_exposed);
+  return turns_us(turns, ahead, prices.demand.slows, prices.demand.exposed);
 }
 
 /// What a pass moves to or from host memory meanwhile takes this long.
@@ -203,7 +216,9 @@ double device_us(const WorkClass& work, Prices& prices) {
   const double extra_us = demand.stages[prices.stage_of(work)].of(work.pass).extra_us;
   const double both_us = demand.extra_overlaps ? std::max(work_us, extra_us) : work_us + extra_us;
   if (!overlaps) return both_us + carried_us;
-  return std::max(in_turn ? both_us : slowed_us(both_us, carried_us, demand.slows), carried_us);
+  if (in_turn) return std::max(both_us, carried_us);
+  return std::max(slowed_us(both_us, carried_us, demand.slows) + exposed_us(work, prices),
+                  carried_us);
 }
 
 double action_us(const WorkClass& work, Prices& prices) {

@@ -155,9 +155,7 @@ struct Demand {
   bool gathers_overlap = false;
   Interference slows = {};  // collectives of a pass and its work, where they overlap
   double stretch = 1;       // of the time of layers, that many replicas cost
-  double sums_exposed = 0;  // share of overlapped reductions and gathers that U waits for
-  double gathers_exposed =
-      0;  // share of a pass's gathers that its layers wait for, prefetched or not
+  Exposed exposed = {};     // of what overlaps; all that is outside passes counts as sums
   // How many layers ahead of its turn the weights of a layer are gathered, where collectives
   // overlap; empty: a pass overlaps all of its collectives.
   std::optional<std::uint32_t> layers_ahead = {};

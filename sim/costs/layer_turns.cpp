@@ -11,7 +11,7 @@ double slowed_us(double compute_us, double collectives_us, const Interference& s
 }
 
 double turns_us(std::span<const LayerTurn> turns, std::uint32_t ahead, const Interference& slows,
-                double exposed) {
+                const Exposed& exposed) {
   double link_free = 0, now = 0;
   std::vector<double> gathered(turns.size());
   const auto carry = [&](double ready, double us) {
@@ -27,10 +27,11 @@ double turns_us(std::span<const LayerTurn> turns, std::uint32_t ahead, const Int
   gather_before(std::max<std::size_t>(1, ahead), 0);
   double reduced = 0;
   for (std::size_t i = 0; i < turns.size(); ++i) {
-    const double start = std::max(now + exposed * turns[i].gather_us, gathered[i]);
+    const double start = std::max(now + exposed.gathers * turns[i].gather_us, gathered[i]);
     gather_before(i + ahead + 1, start);
     now = start + slowed_us(turns[i].compute_us, link_free - start, slows);
     reduced = std::max(reduced, carry(now, turns[i].reduce_us));
+    now += exposed.sums * turns[i].reduce_us;
     gather_before(i + 2, now);
   }
   return std::max(now, reduced);

@@ -20,16 +20,22 @@ struct Interference {
   double transfer = 1;  // a collective, while its rank runs a pass
 };
 
+/// Shares of collectives that computing waits for, prefetched or overlapped as they may be.
+struct Exposed {
+  double gathers = 0;
+  double sums = 0;
+};
+
 /// The time of compute that starts together with collectives of this time, in microseconds.
 double slowed_us(double compute_us, double collectives_us, const Interference& slows);
 
 /// The time of a pass over layers in turn, in microseconds. The gathering of a layer starts once
 /// the layer `ahead` places before it starts, or with 0 once the layer before it has ended; at the
 /// beginning of the pass for the first layers. A reduction starts when its layer has ended. The
-/// pass ends with its last reduction. A layer waits for the `exposed` share of its own gathering
-/// even where that has ended.
+/// pass ends with its last reduction. A layer waits for the exposed shares of its own gathering and
+/// of the reduction of the layer before it even where these have ended.
 double turns_us(std::span<const LayerTurn> turns, std::uint32_t ahead,
-                const Interference& slows = {}, double exposed = 0);
+                const Interference& slows = {}, const Exposed& exposed = {});
 
 /// The first forward of a stage in the next step.
 struct NextForward {

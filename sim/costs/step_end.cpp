@@ -112,7 +112,7 @@ void expose_sums(const StepEnd& ends, const ClassTimes& times) {
     if (classes[c].pass != Pass::update) continue;
     const auto found = carried.find({classes[c].resource, classes[c].stage});
     if (found == carried.end()) continue;
-    times.duration[c] += from_us(demand.sums_exposed * to_us(found->second));
+    times.duration[c] += from_us(demand.exposed.sums * to_us(found->second));
   }
 }
 
@@ -121,7 +121,7 @@ void expose_sums(const StepEnd& ends, const ClassTimes& times) {
 void set_step_end(const Plan& plan, const ModelGraph& model, const Partition& partition,
                   const HardwareModel& hardware, const Demand& demand, ClassTimes times) {
   const StepEnd ends{plan, model, partition, hardware, demand};
-  if (demand.sums_exposed > 0) expose_sums(ends, times);
+  if (demand.exposed.sums > 0) expose_sums(ends, times);
   if (demand.gathers_overlap) hide_gathers(ends, times);
 }
 

@@ -229,8 +229,7 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
                 .gathers_overlap = training.overlaps_gathers,
                 .slows = training.slows,
                 .stretch = training.stretch,
-                .sums_exposed = training.sums_exposed,
-                .gathers_exposed = training.gathers_exposed,
+                .exposed = training.exposed,
                 .layers_ahead = training.layers_ahead};
   const std::vector<StageSizes> sizes =
       stage_sizes(model, partition, training.layers_ahead.value_or(1) + 1);

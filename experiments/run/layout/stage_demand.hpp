@@ -50,8 +50,7 @@ struct Training {
   bool overlaps_sums = true;      // false: passes of ZeRO-2 and -3 wait for their own reductions
   bool overlaps_gathers = false;  // new weights of ZeRO-1 and -2 arrive during the next forwards
   double stretch = 1;             // see Demand
-  double sums_exposed = 0;
-  double gathers_exposed = 0;
+  Exposed exposed = {};
   Interference slows = {};        // passes and their own collectives, where they overlap
   double optimizer_us = 0;        // of the U of a stage, whatever its size
   double update_bytes_per_s = 0;  // memory traffic of U; 0: takes no time

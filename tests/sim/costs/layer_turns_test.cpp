@@ -67,8 +67,19 @@ TEST_CASE("layers are slower while the weights of others are gathered, and these
 TEST_CASE("a layer waits for the exposed share of its gathering, though it was prefetched") {
   const std::vector<LayerTurn> layers{{2, 10, 0}, {2, 10, 0}, {2, 10, 0}};
   CHECK(turns_us(layers, 1) == 2 + 30);
-  CHECK(turns_us(layers, 1, {}, 0.5) == 2 + 10 + 1 + 10 + 1 + 10);
-  CHECK(turns_us(layers, 1, {}, 1) == 2 + 10 + 2 + 10 + 2 + 10);
+  CHECK(turns_us(layers, 1, {}, {.gathers = 0.5}) == 2 + 10 + 1 + 10 + 1 + 10);
+  CHECK(turns_us(layers, 1, {}, {.gathers = 1}) == 2 + 10 + 2 + 10 + 2 + 10);
+}
+
+TEST_CASE("a layer waits for the exposed share of the reduction before it, though that overlaps") {
+  // The reduction of the last layer overlaps nothing.
+  const std::vector<LayerTurn> layers(3, {.compute_us = 10, .reduce_us = 4});
+  CHECK(turns_us(layers, 1) == 30 + 4);
+  CHECK(turns_us(layers, 1, {}, {.sums = 0.5}) == 10 + 2 + 10 + 2 + 10 + 4);
+  CHECK(turns_us(layers, 1, {}, {.sums = 1}) == 10 + 4 + 10 + 4 + 10 + 4);
+  // Where the link has no pause, reductions already last as long: 1 + 3 * 4.
+  const std::vector<LayerTurn> short_layers(3, {.compute_us = 1, .reduce_us = 4});
+  CHECK(turns_us(short_layers, 1, {}, {.sums = 0.5}) == 1 + 4 + 4 + 4);
 }
 
 }  // namespace penstock

@@ -56,6 +56,22 @@ TEST_CASE("collectives of a pass slow its work down, and its work slows them dow
   CHECK(task_us(system, "0F0") == 7 + 6);
 }
 
+TEST_CASE("a pass waits for the exposed shares of collectives that it overlaps") {
+  // As above: 6 us to gather, 6 us to sum; F takes 7 us, W 2.
+  Layer stage = stage_of(7, 1, 2);
+  stage.parameter_bytes = 8;
+  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}, link(0, 1e6)};
+  system.training = {.data = 4, .zero = 3, .exposed = {.gathers = 0.5, .sums = 1}};
+  CHECK(task_us(system, "0F0") == 7 + 3);
+  CHECK(task_us(system, "0W0") == 2 + 6);
+  system.training.exposed.sums = 0.5;  // 2 + 3, but the sum alone takes 6
+  CHECK(task_us(system, "0W0") == 6);
+  // Layer by layer the only one waits for all of its weights, and its sum has nothing beside it.
+  system.training.layers_ahead = 1;
+  CHECK(task_us(system, "0F0") == 6 + 7);
+  CHECK(task_us(system, "0W0") == 2 + 6);
+}
+
 TEST_CASE("a pass that does not overlap its own collectives takes as long as both") {
   // As above: 6 us to gather, 6 us to sum; F takes 7 us, I 1 and W 2.
   Layer stage = stage_of(7, 1, 2);
