@@ -9,7 +9,7 @@ namespace {
 
 /// Microseconds of a step of a small model on 8 devices, replicas or not, with constants of a
 /// stack.
-double step_us(const std::string& constants, int data = 8) {
+double step_us(const std::string& constants, int data = 8, int zero = 1) {
   const std::string text = R"({
     "model": { "layers": [ { "parts": [ {"kind": "attention", "hidden": 4096, "heads": 32},
                                         {"kind": "mlp", "hidden": 4096, "intermediate": 16384} ],
@@ -18,7 +18,8 @@ double step_us(const std::string& constants, int data = 8) {
                            constants + R"( },
     "parallel": { "pipeline": 1, "data": )" +
                            std::to_string(data) + R"( },
-    "memory": { "zero": 1, "capacity_bytes": 1e15 },
+    "memory": { "zero": )" +
+                           std::to_string(zero) + R"(, "capacity_bytes": 1e15 },
     "schedule": { "name": "1f1b", "microbatches": 2 } })";
   return to_us(run(parse_scenario(text, "s.json")).report->makespan);
 }
@@ -52,6 +53,17 @@ TEST_CASE("an update waits for the exposed share of sums that overlap computing"
   const double half_us = with("0.5") - with("0"), all_us = with("1") - with("0");
   CHECK(half_us > 0);
   CHECK(all_us == doctest::Approx(2 * half_us).epsilon(1e-6));
+}
+
+TEST_CASE("passes of ZeRO-3 wait for the exposed share of their sums and gathers") {
+  for (const std::string constant : {"sums_exposed", "gathers_exposed"}) {
+    const auto with = [&](const char* share) {
+      return step_us(R"({"name": "megatron-2021", ")" + constant + R"(": )" + share + "}", 8, 3);
+    };
+    const double half_us = with("0.5") - with("0"), all_us = with("1") - with("0");
+    CHECK(half_us > 0);
+    CHECK(all_us == doctest::Approx(2 * half_us).epsilon(1e-6));
+  }
 }
 
 }  // namespace penstock::testing
