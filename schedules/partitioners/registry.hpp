@@ -16,7 +16,8 @@ struct PartitionerEntry {
   Cut (*cut)(const CutProblem& problem);
   std::string_view settings = "";  // it reads, apart from transfers: "evaluations, seed"
   bool needs_costs = true;         // layers need their times
-  bool follows_order = false;  // the cut, or what fits, depends on the order of actions
+  bool follows_order = false;      // the cut, or what fits, depends on the order of actions
+  bool simulates = false;          // takes a simulation for each of many cuts
 };
 
 /// All partitioners, by name.

@@ -33,12 +33,13 @@ bool can_try_all(const CutProblem& problem, const CutJudge& judge) {
   return cuts_to_try(problem.size(), judge.stages(), most) <= most;
 }
 
-Cut out_of_memory(double capacity) {
+Cut out_of_memory(const CutProblem& problem) {
   Cut cut;
+  const bool of_rank = !problem.holds.empty();
   cut.finding = fmt::format(
-      "out of memory: no cut keeps every stage within {:.0f} bytes; the method memory without a "
-      "capacity says what is needed",
-      capacity);
+      "out of memory: no cut was found that keeps every {} within {:.0f} bytes; the method memory "
+      "without a capacity says what is needed",
+      of_rank ? "rank" : "stage", of_rank ? problem.rank_bytes : *problem.memory_bytes);
   return cut;
 }
 
@@ -53,7 +54,7 @@ Cut cut(const CutProblem& problem) {
   const std::uint64_t evaluations = all ? 2'000 : settings.evaluations;
   if (!best.cuts.empty()) search_near(times, evaluations, settings.seed, judge, best);
   if (all) search_all(times, problem.microbatches, judge, best);
-  if (best.cuts.empty()) return out_of_memory(*problem.memory_bytes);
+  if (best.cuts.empty()) return out_of_memory(problem);
   Cut result = cut_at(problem, chain, std::move(best.cuts), to_us(best.time) / 1e6);
   result.notes.push_back(fmt::format(
       "the value is the step time of {} microbatches by the engine; {}", problem.microbatches,
@@ -69,6 +70,7 @@ constinit extern const PartitionerEntry simulated_entry{
     cut,
     "evaluations, seed",
     /*needs_costs=*/true,
-    /*follows_order=*/true};
+    /*follows_order=*/true,
+    /*simulates=*/true};
 
 }  // namespace penstock::simulated_file

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "sim/costs/scaled_time.hpp"
 
 namespace penstock {
 namespace {
@@ -103,14 +103,6 @@ double Factors::slowness(Rank rank, Microbatch microbatch) const {
 double Factors::lognormal(TaskId task, double sigma) const {
   if (sigma == 0) return 1;
   return portable_exp(sigma * normal_quantile(uniform(bits(task))) - sigma * sigma / 2);
-}
-
-/// A time scaled by a factor, rounded half to even; out of range becomes a value beyond the clock,
-/// which the check of the sum rejects.
-Time scaled(Time time, double factor) {
-  if (factor == 1) return time;  // times above 2^53 ps are not exact as doubles
-  constexpr double most_picoseconds = 9.1e18;
-  return {std::llrint(std::min(static_cast<double>(time.picoseconds) * factor, most_picoseconds))};
 }
 
 }  // namespace

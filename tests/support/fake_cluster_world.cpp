@@ -58,6 +58,7 @@ FakeCluster::FakeCluster(std::uint32_t count)
   fakes::world->host_ns = 1'000'000;
   fakes::world->moves = 1;
   fakes::process.host_ns = 0;
+  fakes::process.reads_clock = false;
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
   pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);

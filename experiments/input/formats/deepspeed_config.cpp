@@ -164,13 +164,17 @@ void read_memory(const JsonView& view, TrainingCommand& command) {
     const auto found = inside(view, name, "enabled");
     return found && found->flag();
   };
+  const bool bf16 = enabled(view.find("bf16") ? "bf16" : "bfloat16");  // the older name
+  command.dtype = bf16 ? "bf16" : enabled("fp16") ? "fp16" : "fp32";
   for (const char* key : {"torch_autocast", "amp"}) {
+    if (command.dtype != "fp32") continue;
     refuse_true(view, key, "enabled",
                 "weights in fp32 whose products run in another type are not simulated; state bf16 "
                 "or fp16");
   }
-  const bool bf16 = enabled(view.find("bf16") ? "bf16" : "bfloat16");  // the older name
-  command.dtype = bf16 ? "bf16" : enabled("fp16") ? "fp16" : "fp32";
+  for (const char* key : {"bf16_master_weights_and_grads", "bf16_optimizer_states"}) {
+    refuse_true(view, "bf16", key, "master weights, gradients and moments are simulated in fp32");
+  }
 }
 
 /// Of torch.optim, SGD has momentum if its parameters say so; all others have moments.

@@ -68,7 +68,9 @@ class Arguments {
  public:
   explicit Arguments(std::string_view text) {
     for (const ShellWords& command : read_shell_script(text).commands) {
-      if (std::any_of(command.begin(), command.end(), names_parallelism)) take(command);
+      if (!std::any_of(command.begin(), command.end(), names_parallelism)) continue;
+      by_launcher_ = by_launcher_ || std::any_of(command.begin(), command.end(), is_launcher);
+      take(command);
     }
   }
 
@@ -78,9 +80,9 @@ class Arguments {
     return found == all_.end() ? std::nullopt : std::optional(found->second.value);
   }
 
-  /// Whether a config states what the command does not.
+  /// Whether a config states what the command does not: torchtitan's own launcher always has one.
   bool names_config() {
-    bool names = false;
+    bool names = by_launcher_;
     for (const char* name : {"config", "module", "job.config_file"}) {
       names = word(name).has_value() || names;
     }
@@ -154,6 +156,7 @@ class Arguments {
   static bool names_parallelism(const ShellWord& word) {
     return word.text.starts_with("--parallelism.") || word.text == "torchtitan.train";
   }
+  static bool is_launcher(const ShellWord& word) { return word.text.ends_with("run_train.sh"); }
 
   void take(const ShellWords& words) {
     all_.clear();  // the last command counts
@@ -171,6 +174,7 @@ class Arguments {
     }
   }
 
+  bool by_launcher_ = false;
   std::map<std::string, Argument, std::less<>> all_;
   std::vector<std::string> read_;
 };
@@ -250,8 +254,7 @@ void read_batch(Arguments& arguments, TrainingCommand& command) {
                                "pipeline per update are not simulated",
                                local * replicas));
   }
-  if (known || (pipelined && global > 0))
-    command.microbatch = static_cast<std::uint32_t>(pipelined ? size : local);
+  if (known) command.microbatch = static_cast<std::uint32_t>(pipelined ? size : local);
   if (known && pipelined && local % size != 0) {
     arguments.fail("training.local_batch_size",
                    fmt::format("microbatches of {} do not divide {}", size, local));

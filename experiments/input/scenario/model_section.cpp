@@ -82,7 +82,8 @@ void check_sizes(const ModelSection& model) {
         fmt::format("the config that it names is not read; add {} as there, or {}", argument, key));
   };
   needs(model.sequence.has_value(), "--training.seq_len", "/model/sequence");
-  needs(model.microbatch.has_value(), "--training.local_batch_size", "/model/microbatch");
+  needs(model.microbatch.has_value(), "--training.local_batch_size",
+        "/model/microbatch, with a pipeline and /schedule/microbatches");
 }
 
 /// Sizes that a training command states.

@@ -25,8 +25,8 @@ using nlohmann::json;
 bool leads_to(std::string_view where, std::string_view pointer) {
   const std::size_t star = (std::string(pointer) + "/").find("/*/");
   if (star == std::string_view::npos) return pointer.starts_with(where);
-  return where.starts_with(pointer.substr(0, star)) &&
-         where.ends_with(pointer.substr(std::max(star + 2, pointer.rfind('/'))));
+  const std::string_view last = pointer.substr(std::max(star + 2, pointer.rfind('/')));
+  return where.starts_with(pointer.substr(0, star)) && (last == "/*" || where.ends_with(last));
 }
 
 bool is_pointer_of(const SweepSpace& space, std::string_view where) {

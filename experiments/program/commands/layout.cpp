@@ -76,7 +76,7 @@ std::size_t write_layouts(const LayoutPlan& plan, std::size_t best, const std::s
       const auto place = std::filesystem::path(path).replace_extension();
       outputs.write(place.string() + file.suffix, file.text, beside);
       if (file.left_out.empty()) continue;
-      say(fmt::format("{}: no key says: {}", place.string() + file.suffix,
+      say(fmt::format("{}: not in the file: {}", place.string() + file.suffix,
                       fmt::join(file.left_out, "; ")));
     }
   }

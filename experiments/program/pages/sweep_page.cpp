@@ -227,12 +227,12 @@ struct RankedRow {
   }
 };
 
-/// A figure of a row that is an answer, found without reading the rest of it.
+/// A figure of a row, found without reading the rest of it.
 std::optional<double> number_in(std::string_view row, const Figure& figure) {
   const std::string key = fmt::format("\"{}\":", figure.key());
   const std::size_t at = row.rfind(key);
   double number = 0;
-  if (at == std::string_view::npos || !is_answer(row)) return std::nullopt;
+  if (at == std::string_view::npos) return std::nullopt;
   const char* end = row.data() + row.size();
   const auto read = std::from_chars(row.data() + at + key.size(), end, number);
   return read.ec == std::errc{} ? std::optional(number) : std::nullopt;
@@ -241,8 +241,8 @@ std::optional<double> number_in(std::string_view row, const Figure& figure) {
 /// What the summary of a page states, while rows are read one by one.
 class Summed {
  public:
-  void take(std::string_view row, std::uint64_t place) {
-    for (std::size_t f = 0; f < figures.size(); ++f) {
+  void take(std::string_view row, std::uint64_t place, bool is_answer) {
+    for (std::size_t f = 0; is_answer && f < figures.size(); ++f) {
       const auto number = number_in(row, figures[f]);
       if (!number) continue;
       const double cost = figures[f].highest ? -*number : *number;
@@ -353,8 +353,10 @@ ReportedRows read_reported_rows(const std::string& path, std::size_t most) {
   for (; const auto line = lines.next(); ++all.rows) {
     if (all.rows == 0) take_label(*line, path, all);
     all.with_result += has_result(*line) ? 1 : 0;
-    kept.push({number_in(*line, figures.front()).value_or(-1), all.rows, std::string(*line)});
-    summed.take(*line, all.rows);
+    const bool answers = is_answer(*line);
+    const auto rate = answers ? number_in(*line, figures.front()) : std::nullopt;
+    kept.push({rate.value_or(-1), all.rows, std::string(*line)});
+    summed.take(*line, all.rows, answers);
     if (kept.size() > most) kept.pop();
   }
   if (all.rows == 0) throw refused_file(path, "it has no rows");
@@ -366,7 +368,7 @@ ReportedRows read_reported_rows(const std::string& path, std::size_t most) {
     all.lines.push_back(std::move(row.line));
   }
   all.table = about_file(path, [&] { return row_table_of(text); });
-  all.best = row_table_of(summed.lines());
+  all.best = about_file(path, [&] { return row_table_of(summed.lines()); });
   all.axes = summed.axes();
   return all;
 }

@@ -66,6 +66,8 @@ def value_text(value: Any) -> str:
 def _plain(other: Any) -> Any:
     if isinstance(other, os.PathLike):
         return os.fspath(other)
+    if isinstance(other, Mapping):
+        return dict(other)
     for name in ("tolist", "item"):
         if hasattr(other, name):
             return getattr(other, name)()

@@ -70,7 +70,10 @@ class Layout:
 
     def to_megatron(self) -> str:
         """The command that starts it with Megatron-LM; `launch` has the recipe of Megatron-Bridge."""
-        return self.launch("megatron")["layout.sh"]
+        files = self.launch("megatron")
+        if "layout.sh" not in files:
+            raise UsageError("no script says all of this model; launch(\"megatron\") has the recipe")
+        return files["layout.sh"]
 
     def to_torchtitan(self) -> str:
         """The command that starts it with torchtitan; `launch` also has the order, if it needs one."""

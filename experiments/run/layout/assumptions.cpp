@@ -62,8 +62,7 @@ void add_recomputation_notes(const Layout& layout, std::vector<std::string>& not
   if (std::ranges::count(recomputing.stages, true) == 0) {
     notes.emplace_back(
         "/recompute/mode has no effect: no layer has anything to recompute; layers that state "
-        "their "
-        "times need recompute_us");
+        "their times need recompute_us");
   }
   if (const Layer* layer = recomputed_for_nothing(layout, recomputing)) {
     notes.push_back(fmt::format("{} is recomputed in no time: it states no recompute_us",

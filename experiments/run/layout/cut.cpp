@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
@@ -57,21 +58,28 @@ void add_sizes(const CutSizes& sizes, const DeviceMemory& memory, CutProblem& pr
 
 /// What the devices of a rank keep of each layer, with the layout's ZeRO.
 void add_states(const Layout& layout, ModelToCut& model) {
-  if (layout.memory.kept.parameter == 0) return;
   const DeviceMemory& memory = layout.memory;
-  const Training training{.data = layout.degrees.data,
-                          .shard_groups = memory.shard_groups,
-                          .gradient_factor = memory.kept.gradient / memory.kept.parameter,
-                          .optimizer_factor = memory.kept.optimizer_factor(),
-                          .zero = memory.zero,
-                          .whole_gradients = keeps_whole_gradients(
-                              memory, memory.zero, layout.placement.ranks(), layout.microbatches)};
-  const std::size_t chains = layout.placement.chains().size();
+  if (memory.kept.parameter == 0) return;
+  Training training{.data = layout.degrees.data,
+                    .shard_groups = memory.shard_groups,
+                    .gradient_factor = 0,
+                    .zero = memory.zero};
+  if (layout.schedule.has_backward()) {
+    training.gradient_factor = memory.kept.gradient / memory.kept.parameter;
+    training.optimizer_factor = memory.kept.optimizer_factor();
+  }
+  training.whole_gradients =
+      layout.communication.gradients ||
+      keeps_whole_gradients(memory, memory.zero, layout.placement.ranks(), layout.microbatches);
+  std::size_t holders = layout.placement.ranks();  // of any stage, at least
+  for (const auto& ranks : ranks_by_model_stage(layout.placement)) {
+    holders = std::min(holders, ranks.size());
+  }
   for (std::uint32_t i = 0; i < model.problem.size(); ++i) {
     const Layer& layer = layout.model.layers[index(model.layers[i].front())];
     if (layer.parameter_bytes == 0) continue;
     model.problem.layers[i].state_factor =
-        state_bytes(layer, chains, training) / layer.parameter_bytes;
+        state_bytes(layer, holders, training) / layer.parameter_bytes;
   }
 }
 
@@ -88,9 +96,10 @@ CutLink link_between(const HardwareModel& hardware, Rank from, Rank to) {
   return link;
 }
 
-/// The links of neighbours in a chain, both ways, where they differ.
+/// The links of neighbours in a chain, both ways, where they are not all as the first.
 void add_links(const HardwareModel& hardware, const Layout& layout, CutProblem& problem) {
   const Placement& placement = layout.placement;
+  if (placement.ranks() < 2) return;
   std::vector<CutLink> links;
   const auto add = [&](Rank from, Rank to) {
     CutLink& link = links.emplace_back(link_between(hardware, from, to));
@@ -102,22 +111,46 @@ void add_links(const HardwareModel& hardware, const Layout& layout, CutProblem& 
   };
   for (const Stage stage : placement.stages()) {
     const auto next = placement.after(stage);
-    if (!next || placement.rank_of(stage) == placement.rank_of(*next)) continue;
-    add(placement.rank_of(stage), placement.rank_of(*next));
-    add(placement.rank_of(*next), placement.rank_of(stage));
+    // Replicas of a stage take microbatches in turn.
+    const std::uint32_t pairs = next ? placement.replicas(stage) * placement.replicas(*next) : 0;
+    for (const Microbatch microbatch : Numbers<Microbatch>(pairs)) {
+      const Rank from = placement.rank_of(stage, microbatch);
+      const Rank to = placement.rank_of(*next, microbatch);
+      if (from == to) continue;
+      add(from, to);
+      add(to, from);
+    }
   }
-  const auto differs = [&](const CutLink& one) { return !is_alike(one, links.front()); };
+  const CutLink usual = link_between(hardware, Rank{0}, Rank{1});
+  const auto differs = [&](const CutLink& one) { return !is_alike(one, usual); };
   if (std::any_of(links.begin(), links.end(), differs)) problem.links = std::move(links);
 }
 
-/// Ranks that are slow for the whole run, in the slowest of their replicas.
+/// How slow a rank is for the whole run, in the slowest of its replicas.
+double slowness_of(Rank rank, const Layout& layout) {
+  const std::vector<Straggler>& all = layout.chance.stragglers;
+  const auto in_replica = [&](std::optional<std::uint32_t> replica) {
+    double factor = 1;
+    for (const Straggler& one : all) {
+      const bool lasts = one.from == Microbatch{0} && one.until == Microbatch{UINT32_MAX};
+      const bool here = !one.replica || one.replica == replica;
+      if (one.rank == rank && lasts && here) factor *= one.factor;
+    }
+    return factor;
+  };
+  std::set<std::uint32_t> named;
+  for (const Straggler& one : all) {
+    if (one.replica) named.insert(*one.replica);
+  }
+  double slowest = named.size() < layout.degrees.data ? in_replica({}) : 0;
+  for (const std::uint32_t replica : named) slowest = std::max(slowest, in_replica(replica));
+  return slowest;
+}
+
 void add_slowness(const Layout& layout, CutProblem& problem) {
-  for (const Straggler& one : layout.chance.stragglers) {
-    if (one.from != Microbatch{0} || one.until != Microbatch{UINT32_MAX}) continue;
-    if (index(one.rank) >= layout.placement.ranks()) continue;  // refused later
-    problem.slowness.resize(layout.placement.ranks(), 1);
-    double& factor = problem.slowness[index(one.rank)];
-    factor = one.replica ? std::max(factor, one.factor) : factor * one.factor;
+  if (layout.chance.stragglers.empty()) return;
+  for (const Rank rank : Numbers<Rank>(layout.placement.ranks())) {
+    problem.slowness.push_back(slowness_of(rank, layout));
   }
 }
 

@@ -370,12 +370,12 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.model = model_of(scenario, layout.batch, layout.shape, options.layers);
     fit_layers(layout, layout.model);
     check_measured_stages(scenario, layout);
+    expect_slow_machines(scenario, layout);
     cut_stages(scenario, exchanges, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);
     check_exchanges(scenario, layout);
     settle_communication(scenario, layout);
-    expect_slow_machines(scenario, layout);
     refuse_idle_keys(scenario, layout);
     check_shard_groups(layout);
     layout.documents = settle_documents(scenario, layout);

@@ -69,8 +69,8 @@ struct Training {
 Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& partition,
                  const Training& training);
 
-/// Bytes of weights, gradients and optimizer state that a device keeps of a layer, which so many
-/// ranks of a data replica hold.
+/// Bytes of weights, gradients and optimizer state that a device keeps of a layer, which `ranks` of
+/// a data replica hold.
 double state_bytes(const Layer& layer, std::size_t ranks, const Training& training);
 
 /// What data replicas do together: passes that gather weights from them or reduce gradients over

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "sim/base/error.hpp"
 
@@ -24,6 +25,21 @@ std::vector<double> boundaries(const CutProblem& problem) {
   return bytes;
 }
 
+std::vector<std::vector<double>> most_workspace(const CutProblem& problem) {
+  std::vector<double> most;
+  for (const CutLayer& layer : problem.layers) most.push_back(layer.workspace_bytes);
+  if (std::all_of(most.begin(), most.end(), [](double bytes) { return bytes == 0; })) return {};
+  std::vector<std::vector<double>> levels{most};
+  for (std::size_t width = 1; 2 * width <= most.size(); width *= 2) {
+    std::vector<double> next(levels.back().begin(), levels.back().end() - std::ptrdiff_t(width));
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      next[i] = std::max(next[i], levels.back()[i + width]);
+    }
+    levels.push_back(std::move(next));
+  }
+  return levels;
+}
+
 }  // namespace
 
 CutChain chain_of(const CutProblem& problem) {
@@ -42,6 +58,7 @@ CutChain chain_of(const CutProblem& problem) {
     chain.stash_bytes[i + 1] = chain.stash_bytes[i] + layer.stash_bytes;
     chain.recomputed_bytes[i + 1] = chain.recomputed_bytes[i] + layer.recomputed_bytes;
   }
+  chain.most_workspace = most_workspace(problem);
   chain.boundary_bytes = boundaries(problem);
   chain.boundary_s.assign(size + 1, 0);
   if (problem.bandwidth_bytes_per_s && problem.transfers != CutTransfers::none) {
@@ -60,20 +77,18 @@ std::uint32_t in_flight(const CutProblem& problem, std::uint32_t stage, std::uin
   return std::min(problem.microbatches, stages - stage);
 }
 
-double memory_beside_stash(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,
-                           std::uint32_t end) {
-  double workspace = 0;
-  for (std::uint32_t i = begin; i < end; ++i) {
-    workspace = std::max(workspace, problem.layers[i].workspace_bytes);
-  }
-  return chain.state_bytes[end] - chain.state_bytes[begin] + chain.recomputed_bytes[end] -
-         chain.recomputed_bytes[begin] + workspace;
+double pass_memory(const CutChain& chain, std::uint32_t begin, std::uint32_t end) {
+  const double recomputed = chain.recomputed_bytes[end] - chain.recomputed_bytes[begin];
+  if (chain.most_workspace.empty() || begin == end) return recomputed;
+  const int level = std::bit_width(end - begin) - 1;
+  const std::vector<double>& most = chain.most_workspace[static_cast<std::size_t>(level)];
+  return recomputed + std::max(most[begin], most[end - (1U << level)]);
 }
 
 double stage_memory(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,
                     std::uint32_t end, std::uint32_t stage, std::uint32_t stages) {
   const double held = in_flight(problem, stage, stages);
-  return memory_beside_stash(problem, chain, begin, end) +
+  return chain.state_bytes[end] - chain.state_bytes[begin] + pass_memory(chain, begin, end) +
          held * (chain.stash_bytes[end] - chain.stash_bytes[begin]);
 }
 

@@ -125,6 +125,8 @@ struct CutChain {
   std::vector<double> state_bytes;
   std::vector<double> stash_bytes;
   std::vector<double> recomputed_bytes;
+  // The largest workspace of 1, 2, 4 … layers from a position on; none where no layer has one.
+  std::vector<std::vector<double>> most_workspace;
   // Of all tensors from layers before a position to layers behind it, each once.
   std::vector<double> boundary_bytes;
   // By position: time of an activation and its gradient over a link, zero when transfers are free.
@@ -138,9 +140,8 @@ CutChain chain_of(const CutProblem& problem);
 /// Microbatches that stage `stage` of `stages` holds at most, in the problem's order or under 1F1B.
 std::uint32_t in_flight(const CutProblem& problem, std::uint32_t stage, std::uint32_t stages);
 
-/// Bytes of the layers [begin, end) beside their stashes: state, and what one pass needs.
-double memory_beside_stash(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,
-                           std::uint32_t end);
+/// Bytes that one pass over the layers [begin, end) needs: what it recomputes, and workspace.
+double pass_memory(const CutChain& chain, std::uint32_t begin, std::uint32_t end);
 
 /// Bytes of the layers [begin, end) as stage `stage` of `stages`.
 double stage_memory(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,

@@ -32,12 +32,11 @@ RankHolds holds_on(Rank rank, const Schedule& schedule, const Placement& placeme
     const auto place = std::lower_bound(holds.stages.begin(), holds.stages.end(),
                                         placement.position(action.stage));
     std::uint32_t& count = now[static_cast<std::size_t>(place - holds.stages.begin())];
-    if (action.pass == Pass::forward) {
-      ++count;
-      add_moment(now, holds.most);
-    } else if (ends_activation(action.pass) && count > 0) {
-      --count;
-    }
+    const bool leaves = ends_activation(action.pass) || action.pass == Pass::evict;
+    if (leaves && count > 0) --count;
+    if (action.pass != Pass::forward && action.pass != Pass::load) continue;
+    ++count;
+    add_moment(now, holds.most);
   }
   return holds;
 }

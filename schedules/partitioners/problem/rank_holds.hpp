@@ -11,8 +11,8 @@ namespace penstock {
 /// What a rank holds at once while it runs its row of an order.
 struct RankHolds {
   std::vector<std::uint32_t> stages;  // of the model, each once
-  // Of each of `stages`, how many cells' activations are there at a moment, from F to B or W: all
-  // moments at which they are most, none of which has less of everything than another one.
+  // Of each of `stages`, how many cells' activations are there at a moment, from F or L to E, B or
+  // W: all moments at which they are most, none of which has less of everything than another one.
   std::vector<std::vector<std::uint32_t>> most;
 };
 

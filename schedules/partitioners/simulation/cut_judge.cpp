@@ -8,6 +8,7 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "sim/costs/scaled_time.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/plan/lower.hpp"
 
@@ -97,12 +98,13 @@ bool CutJudge::fits(std::uint32_t begin, std::uint32_t end, std::uint32_t stage)
 bool CutJudge::fits(std::span<const std::uint32_t> cuts) const {
   if (!problem_.memory_bytes) return true;
   for (const RankHolds& rank : problem_.holds) {
-    double beside = 0;
+    double state = 0, pass = 0;  // one pass at a time
     for (const std::uint32_t stage : rank.stages) {
-      beside += memory_beside_stash(problem_, chain_, cuts[stage], cuts[stage + 1]);
+      state += chain_.state_bytes[cuts[stage + 1]] - chain_.state_bytes[cuts[stage]];
+      pass = std::max(pass, pass_memory(chain_, cuts[stage], cuts[stage + 1]));
     }
     for (const std::vector<std::uint32_t>& moment : rank.most) {
-      double all = beside;
+      double all = state + pass;
       for (std::size_t i = 0; i < moment.size(); ++i) {
         const std::uint32_t stage = rank.stages[i];
         all += moment[i] * (chain_.stash_bytes[cuts[stage + 1]] - chain_.stash_bytes[cuts[stage]]);
@@ -166,7 +168,7 @@ const CutLink* StageTimes::link(Rank from, Rank to) const {
 }
 
 Time StageTimes::on(Rank rank, Time usual) const {
-  return slowness_.empty() ? usual : from_us(to_us(usual) * slowness_[index(rank)]);
+  return slowness_.empty() ? usual : scaled(usual, slowness_[index(rank)]);
 }
 
 EngineTimes::EngineTimes(const CutProblem& problem, const StageTimes& times, std::uint32_t stages)

@@ -144,14 +144,17 @@ StepBounds::StepBounds(const StageTimes& times, std::uint32_t stages, std::uint3
       least_slowness_(times.slowness(Rank{0})),
       work_(times.size() + 1),
       cheapest_(times.size() + 1, 0) {
+  double greatest = 1;
   for (std::uint32_t s = 0; s < stages; ++s) {
     least_slowness_ = std::min(least_slowness_, times.slowness(Rank{s}));
+    greatest = std::max(greatest, times.slowness(Rank{s}));
     if (s == 0) continue;
     links_.push_back({times.link(Rank{s - 1}, Rank{s}), times.link(Rank{s}, Rank{s - 1})});
   }
   for (std::uint32_t i = 0; i <= times.size(); ++i) {
     work_[i] = least_slowness_ * double((times.forward(0, i) + times.backward(0, i)).picoseconds);
   }
+  slack_ *= greatest;
   double least = std::numeric_limits<double>::infinity();
   for (std::uint32_t i = times.size(); i-- > 1;) {
     cheapest_[i] = least == std::numeric_limits<double>::infinity() ? 0 : least;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedules/partitioners/registry.hpp"
+#include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
@@ -78,6 +79,38 @@ TEST_CASE("every partitioner gives the same cut each time, with transfers and a 
       CHECK(entry->cut(problem).cuts == first.cuts);
     }
   }
+}
+
+// 1F1B on two ranks: two microbatches and one. In zb-v each rank has two stages, the last of them
+// on rank 0. One of three replicas of a stage has every third microbatch.
+TEST_CASE("what ranks hold is counted in the order of their rows") {
+  const auto of_rule = [](const char* name, std::uint32_t chunks) {
+    const ScheduleEntry& rule = *find_named(schedule_entries(), name);
+    const Placement placement = rule.place(2, chunks);
+    return holds_of(make_schedule(rule, placement, {4, {}}), placement);
+  };
+  using Moments = std::vector<std::vector<std::uint32_t>>;
+  const auto plain = of_rule("1f1b", 1);
+  CHECK(plain[0].most == Moments{{2}});
+  CHECK(plain[1].most == Moments{{1}});
+  CHECK(most_cells(of_rule("gpipe", 1)) == std::vector<std::uint32_t>{4, 4});
+  const auto bidirectional = of_rule("dualpipe", 1);
+  CHECK(bidirectional[0].stages == std::vector<std::uint32_t>{0, 1});
+  const auto vee = of_rule("zb-v", 2);
+  CHECK(vee[0].stages == std::vector<std::uint32_t>{0, 3});
+  for (const RankHolds& rank : vee) {
+    for (const auto& moment : rank.most) CHECK(moment[0] + moment[1] <= 4);
+  }
+  const Placement replicas =
+      Placement::given(4, {{Rank{0}, Rank{1}, Rank{2}}, {Rank{3}}}, {{Stage{0}, Stage{1}}});
+  Schedule order(4);
+  for (const std::uint32_t m : {0U, 3U})
+    order.on(Rank{0}).push_back({Pass::forward, Stage{0}, Microbatch{m}});
+  order.on(Rank{0}).push_back({Pass::evict, Stage{0}, Microbatch{0}});
+  order.on(Rank{0}).push_back({Pass::forward, Stage{0}, Microbatch{6}});
+  order.on(Rank{0}).push_back({Pass::backward, Stage{0}, Microbatch{3}});
+  CHECK(holds_of(order, replicas)[0].most == Moments{{2}});
+  CHECK(holds_of(order, replicas)[1].most == Moments{{0}});
 }
 
 TEST_CASE("a capacity that no cut keeps is a finding that says what is needed") {

@@ -34,7 +34,7 @@ constexpr unsigned content_blocks = 4;
 constexpr unsigned content_threads = 256;
 constexpr unsigned codec_threads = 256;  // each takes one block of values
 constexpr unsigned step_threads = 256;
-/// For this many elements, or lanes of rows, on `sms` SMs that run so many blocks each at once:
+/// For this many elements, or lanes of rows, on `sms` SMs that each run `blocks_of_sm` at once:
 /// none waits for another one to end. None for none.
 inline unsigned blocks_of_step(std::uint64_t threads, std::uint32_t sms, unsigned blocks_of_sm) {
   const std::uint64_t wanted = (threads + step_threads - 1) / step_threads;

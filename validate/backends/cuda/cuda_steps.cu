@@ -73,11 +73,13 @@ int load_step() {
 /// How many blocks of a kernel an SM runs at once; registers limit some to fewer than 8.
 template <class Step>
 unsigned blocks_of_sm() {
-  static const unsigned at_once = [] {
+  static const unsigned at_once = []() -> unsigned {
     int blocks = 0;
     const auto error =
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, run<Step>, step_threads, 0);
-    return error == cudaSuccess && blocks > 0 ? static_cast<unsigned>(blocks) : 4U;
+    if (error == cudaSuccess && blocks > 0) return static_cast<unsigned>(blocks);
+    cudaGetLastError();  // or the launch would be taken for what failed
+    return 4U;
   }();
   return at_once;
 }

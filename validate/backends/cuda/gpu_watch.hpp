@@ -12,8 +12,8 @@ namespace penstock {
 /// The exit code of a process whose GPU or NCCL does not answer.
 constexpr int hung_exit = 5;
 
-/// How long a program waits for its GPU: much longer than what it does there takes, runs of a job
-/// apart, and less than who measures gives it, so that a wait without end is named.
+/// How long a program waits for its GPU: much longer than anything but the runs of a job takes, and
+/// less than a step of the first run on a GPU has, so that a wait without end is named.
 constexpr std::chrono::milliseconds usual_gpu_wait{20'000};
 
 /// Ends the process when a call that nobody can interrupt lasts too long, as one that waits for a

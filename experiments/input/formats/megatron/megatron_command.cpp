@@ -53,10 +53,11 @@ constexpr std::array refused{
                     "layers whose windows differ are read from the model's own config.json, under "
                     "/model/file"},
     UnreadArguments{"--experimental-attention-variant, --linear-attention-freq, "
-                    "--attention-output-gate, --moe-latent-size, "
-                    "--heterogeneous-layers-config-path, "
-                    "--heterogeneous-layers-config-encoded-json",
+                    "--attention-output-gate, --moe-latent-size",
                     "such layers are read from the model's own config.json, under /model/file"},
+    UnreadArguments{"--heterogeneous-layers-config-path, "
+                    "--heterogeneous-layers-config-encoded-json",
+                    "state layers that differ by kind, under /model/layers"},
     UnreadArguments{"--microbatch-group-size-per-virtual-pipeline-stage",
                     "leave it out and state \"group\" of interleaved-1f1b in /schedule"}};
 
@@ -203,7 +204,7 @@ void refuse_other_program(const ShellWords& words) {
     const std::string_view program = text.substr(text.rfind('/') + 1);
     if (!program.ends_with(".py") || !holds(other_programs, program)) continue;
     throw InputError(line_text(word.line),
-                     fmt::format("{} is not read, but pretrain_gpt.py alone; other models are read "
+                     fmt::format("{} is not read, only pretrain_gpt.py is; other models are read "
                                  "from their own config.json, under /model/file",
                                  program));
   }

@@ -39,6 +39,8 @@ std::vector<MegatronArgument> detail_arguments(const ModelDetails& details) {
   if (const double share = details.rotary_share.value_or(1); share != 1) {
     all.push_back({"--rotary-percent", json_number(share)});
   }
+  if (details.scoring == "sigmoid") all.push_back({"--moe-router-score-function", "sigmoid"});
+  if (details.activation == "relu2") all.push_back({"--squared-relu"});
   if (details.rope_scaling == "llama3") {
     all.push_back({"--use-rope-scaling"});
     all.push_back({"--rope-scaling-factor", json_number(details.rope_factor)});
@@ -54,10 +56,11 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
 std::vector<std::string> details_left_out(const ModelDetails& details, bool gated) {
   std::vector<std::string> left_out;
   const std::string& activation = details.activation;
-  const bool usual = gated ? is_one_of(activation, {"", "silu", "swish"})
-                           : activation.empty() || activation.starts_with("gelu");
+  const bool usual =
+      gated ? is_one_of(activation, {"", "silu", "swish"})
+            : activation.empty() || activation.starts_with("gelu") || activation == "relu2";
   if (!usual) left_out.push_back("hidden_act " + activation);
-  if (!is_one_of(details.scoring, {"", "softmax"})) {
+  if (!is_one_of(details.scoring, {"", "softmax", "sigmoid"})) {
     left_out.push_back("scoring_func " + details.scoring);
   }
   if (!is_one_of(details.rope_scaling, {"", "llama3"})) {

@@ -30,7 +30,7 @@ std::uint64_t stages_of(const LayoutChoice& degrees, const OrderChoice& order) {
 /// windows where keys and values go around as messages (cp_comm_type p2p, the default).
 const char* why_no_megatron_degrees(const TrainingTask& task, const LayoutChoice& degrees) {
   if (degrees.context > 1 && task.window > 0 && task.window < *task.sequence) {
-    return "megatron: attention with a window goes without context groups";
+    return "megatron: attention with a window is not split over context groups";
   }
   if (degrees.context > 1 && *task.sequence % (2 * degrees.context) != 0) {
     return "megatron: the sequence does not divide by twice the context degree";

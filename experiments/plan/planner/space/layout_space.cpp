@@ -121,8 +121,8 @@ void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSp
   }
   for (const std::string& name : options.partitions) {
     if (!only.allow("/partition/name", name)) continue;
-    const bool follows = find_named(partitioner_entries(), name)->follows_order;
-    (follows ? space.refinements : space.partitions).push_back(name);
+    const bool is_slow = find_named(partitioner_entries(), name)->simulates;
+    (is_slow ? space.refinements : space.partitions).push_back(name);
   }
   if (space.partitions.empty()) std::swap(space.partitions, space.refinements);
   if (task.framework == nullptr) space.module = task.module;

@@ -148,7 +148,7 @@ TEST_CASE("programs of Megatron-LM that train other models are refused by name")
     CHECK(
         megatron_args_refusal("cd x\ntorchrun --nproc_per_node 8 ../../" + program + " " + least) ==
         "line 2: " + program +
-            " is not read, but pretrain_gpt.py alone; other models are read from their own "
+            " is not read, only pretrain_gpt.py is; other models are read from their own "
             "config.json, under /model/file");
   }
   CHECK(megatron_args_refusal("torchrun pretrain_gpt.py " + least + "--save my_pretrain_t5.py") ==

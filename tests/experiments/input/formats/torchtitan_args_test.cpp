@@ -75,6 +75,8 @@ TEST_CASE(
   for (const std::string names :
        {"--module llama3 --config llama3_8b ", "--job.config_file llama3_8b.toml "}) {
     const ModelFile file = parse_model_file(start + names);
+    CHECK(parse_model_file("MODULE=llama3 ./run_train.sh --parallelism.tensor_parallel_degree 2")
+              .command.names_config);
     CHECK(file.command.names_config);
     CHECK_FALSE(file.command.sequence);
     CHECK_FALSE(file.command.microbatch);

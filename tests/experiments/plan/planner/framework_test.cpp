@@ -190,7 +190,7 @@ TEST_CASE("frameworks: Megatron-LM's context groups take no window, and ZeRO-1 A
   TrainingTask task{.window = 4096, .sequence = 8192};
   CHECK(why(megatron.why_no_degrees(task, {.context = 1})) == "");
   CHECK(why(megatron.why_no_degrees(task, {.context = 2})) ==
-        "megatron: attention with a window goes without context groups");
+        "megatron: attention with a window is not split over context groups");
   task.sequence = 4096;  // the window hides nothing
   CHECK(why(megatron.why_no_degrees(task, {.context = 2})) == "");
   CHECK(why(megatron.why_no_zero(task, {}, 1)) == "");

@@ -285,7 +285,7 @@ TEST_CASE("launch files: Megatron-LM gets rotary shares and latent norms; activa
   config["rope_scaling"] = {{"type", "yarn"}, {"factor", 40.0}};
   const std::string latent = started_text(config.dump(), "megatron");
   CHECK(gives(latent, "--multi-latent-attention \\\n  --qk-layernorm"));
-  CHECK(gives(latent, "# No argument says: scoring_func sigmoid; rope_scaling yarn\n"));
+  CHECK(gives(latent, "# No argument says: rope_scaling yarn\n"));
 }
 
 TEST_CASE("launch files: Megatron-LM gathers weights in the type of their products") {

@@ -92,6 +92,7 @@ TEST_CASE("cut: simulated finds the shortest of all cuts that fit in the order's
     const bool shards = one_in(2);
     const Json layers = drawn_layers(count, [&](Json& layer) {
       layer["stash_bytes"] = 10 * from_to(0, 9);
+      layer["workspace_bytes"] = 50 * from_to(0, 3);
       layer["parameter_bytes"] = 4 * from_to(0, 9);
     });
     Json scenario = on_ranks(layers, pipeline,
@@ -131,8 +132,10 @@ TEST_CASE("cut: simulated knows slow ranks, and links that take time or differ")
     if (one_in(2)) {
       const std::uint32_t from = below(pipeline - 1);
       const bool back = one_in(2);
-      scenario["chance"]["slow_links"] = {
-          {{"from", from + back}, {"to", from + !back}, {"factor", from_to(2, 9)}}};
+      Json slow{{"from", from + back}, {"to", from + !back}, {"factor", from_to(2, 9)}};
+      scenario["chance"]["slow_links"] = Json::array({slow});
+      std::swap(slow["from"], slow["to"]);
+      if (one_in(2)) scenario["chance"]["slow_links"].push_back(slow);
     }
     if (one_in(2)) {
       scenario["chance"]["stragglers"] = {{{"rank", below(pipeline)}, {"factor", from_to(2, 4)}}};

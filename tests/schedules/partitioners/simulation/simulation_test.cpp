@@ -30,7 +30,7 @@ CutProblem drawn_pipeline() {
   if (one_in(3)) problem.latency_s = below(4) / 1024.0;
   for (std::uint32_t rank = 0; one_in(2) && rank < problem.ranks; ++rank) {
     problem.slowness.resize(problem.ranks, 1);
-    problem.slowness[rank] = from_to(1, 8) / 4.0;
+    problem.slowness[rank] = one_in(4) ? 1000.1 : from_to(1, 8) / 4.0;
   }
   for (std::uint32_t rank = 1; one_in(2) && rank < problem.ranks; ++rank) {
     problem.links.push_back({Rank{rank - 1}, Rank{rank}, below(4) / 1024.0, 512.0 * from_to(1, 6)});

@@ -72,10 +72,12 @@ void check_bits(const CheckRun& run, const GpuDevice& device, std::uint32_t bits
   for (std::size_t i = 0; i < packed.size(); ++i) bytes += packed[i] != packed_there[i] ? 1 : 0;
   std::uint64_t numbers = 0;
   for (std::size_t i = 0; i < back.size(); ++i) numbers += back[i] != back_there[i] ? 1 : 0;
-  run.output.facts("block floating point", {{"bits", json(std::uint64_t{bits})},
-                                            {"blocks", json(blocks)},
-                                            {"packed_bytes_that_differ", json(bytes)},
-                                            {"values_that_differ", json(numbers)}});
+  run.output.facts("block floating point",
+                   {{"bits", json(std::uint64_t{bits})},
+                    {"blocks", json(blocks)},
+                    {"packed_bytes_that_differ", json(bytes)},
+                    {"values_that_differ", json(numbers)}},
+                   bytes + numbers > 0);
 }
 
 /// Bytes read and written, to compare with those of a copy.

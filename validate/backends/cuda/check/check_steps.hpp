@@ -52,7 +52,8 @@ class CheckOutput {
  public:
   explicit CheckOutput(std::string folder);
 
-  /// A line of facts.jsonl; one that says that something failed, or came out wrong, fails the step.
+  /// A line of facts.jsonl; one that says that something came out wrong, or failed and should not
+  /// have, fails the step.
   void facts(const std::string& about, const Facts& facts, bool wrong = false) const;
   std::uint64_t wrong_facts() const { return wrong_; }
   /// A line of probes.jsonl.
