@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -127,14 +128,15 @@ std::string why_not_in_framework(const FoundLayouts& layouts, std::size_t number
   return why == nullptr ? "" : why;
 }
 
-/// The files that start a layout with a framework, by their suffixes.
-std::map<std::string, std::string> launch_of_layout(const FoundLayouts& layouts, std::size_t number,
-                                                    const std::string& format,
-                                                    const std::string& name) {
-  std::map<std::string, std::string> files;
+/// The files that start a layout with a framework, by their suffixes: their text, and what neither
+/// it nor a comment in it says.
+std::map<std::string, std::pair<std::string, std::vector<std::string>>> launch_of_layout(
+    const FoundLayouts& layouts, std::size_t number, const std::string& format,
+    const std::string& name) {
+  std::map<std::string, std::pair<std::string, std::vector<std::string>>> files;
   for (LaunchFile& file :
        launch_files_beside(name + ".json", scenario_of(layouts, number), format)) {
-    files[file.suffix] = std::move(file.text);
+    files[file.suffix] = {std::move(file.text), std::move(file.left_out)};
   }
   return files;
 }

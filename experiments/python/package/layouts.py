@@ -58,7 +58,8 @@ class Layout:
         """The files that start it with a framework, by name.
 
         Warns of a layout that the framework does not run, which the files then come
-        near to: `penstock.layout(…, framework=…)` finds those that it runs.
+        near to: `penstock.layout(…, framework=…)` finds those that it runs. Warns of
+        settings that a file cannot state.
         """
         if framework not in _FORMATS:
             raise UsageError(f'framework "{framework}": known: {", ".join(_FORMATS)}')
@@ -66,7 +67,10 @@ class Layout:
         if why:
             warnings.warn(f"{framework} does not run this layout: {why}", stacklevel=2)
         files = self._core.launch(self._number, _FORMATS[framework], name)
-        return {name + suffix: text for suffix, text in files.items()}
+        for suffix, (_, left_out) in files.items():
+            if left_out:
+                warnings.warn(f"not in {name}{suffix}: {'; '.join(left_out)}", stacklevel=2)
+        return {name + suffix: text for suffix, (text, _) in files.items()}
 
     def to_megatron(self) -> str:
         """The command that starts it with Megatron-LM; `launch` has the recipe of Megatron-Bridge."""

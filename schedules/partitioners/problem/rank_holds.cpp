@@ -1,6 +1,7 @@
 #include "schedules/partitioners/problem/rank_holds.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace penstock {
 namespace {

@@ -83,6 +83,12 @@ class Layouts(unittest.TestCase):
         with self.assertRaisesRegex(ps.UsageError, "known: megatron, torchtitan, deepspeed"):
             best.launch("jax")
 
+    def test_what_a_file_cannot_state_is_warned_of(self):
+        settings = {"/memory/precision": "fp32"}
+        best = ps.layout(MODEL, **MACHINE, framework="deepspeed", set=settings, best=1)[0]
+        with self.assertWarnsRegex(UserWarning, "not in layout.deepspeed.json: /memory/precision"):
+            best.to_deepspeed()
+
     def test_no_layout_fits(self):
         found = ps.layout("experiments/models/deepseek-v3.json", hardware="dgx-h100", devices=8)
         self.assertEqual((len(found), list(found)), (0, []))
