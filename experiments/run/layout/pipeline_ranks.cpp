@@ -97,12 +97,8 @@ std::string remedy_for_stages(const Scenario& scenario, const Degrees& degrees,
   const std::uint32_t ranks = stages / per_rank;
   std::vector<std::string> keys;
   if (scenario.parallel.pipeline) keys.push_back(fmt::format("/parallel/pipeline={}", ranks));
-  const auto devices = scenario.hardware.devices;
-  const std::uint64_t of_replica = ranks * devices_per_rank(degrees) / degrees.data;
-  const bool data_follows = scenario.parallel.pipeline && !scenario.parallel.data && devices &&
-                            *devices % of_replica == 0;
-  if (devices && !data_follows) {
-    keys.push_back(fmt::format("/hardware/devices={}", of_replica * degrees.data));
+  if (scenario.hardware.devices) {
+    keys.push_back(fmt::format("/hardware/devices={}", ranks * devices_per_rank(degrees)));
   }
   return keys.empty() ? "" : fmt::format(": set {}", fmt::join(keys, " and "));
 }
