@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/row_text.hpp"
@@ -272,8 +273,9 @@ class Summed {
 
   void take_axes(std::string_view row) {
     using nlohmann::json;
-    auto own = json::parse(fmt::format("{{{}}}", configuration_text(row)), nullptr, false);
-    if (!own.is_object()) return;
+    const std::string text = fmt::format("{{{}}}", configuration_text(row));
+    if (!is_json(text)) return;
+    json own = parse_json(text);
     if (first_.is_null()) first_ = own;
     for (const auto* one : {&first_, &own}) {  // either may lack a pointer
       for (const auto& [pointer, value] : one->items()) {

@@ -27,17 +27,16 @@ RankHolds holds_on(Rank rank, const Schedule& schedule, const Placement& placeme
   std::sort(holds.stages.begin(), holds.stages.end());
   holds.stages.erase(std::unique(holds.stages.begin(), holds.stages.end()), holds.stages.end());
   Counts now(holds.stages.size());
-  add_moment(now, holds.most);
+  holds.most.assign(now.size(), {now});
   if (!schedule.has_backward()) return holds;
   for (const Action& action : schedule.on(rank)) {
     const auto place = std::lower_bound(holds.stages.begin(), holds.stages.end(),
                                         placement.position(action.stage));
-    std::uint32_t& count = now[static_cast<std::size_t>(place - holds.stages.begin())];
+    const auto own = static_cast<std::size_t>(place - holds.stages.begin());
+    if (action.pass == Pass::forward || action.pass == Pass::load) ++now[own];
+    if (runs_layers(action.pass)) add_moment(now, holds.most[own]);
     const bool leaves = ends_activation(action.pass) || action.pass == Pass::evict;
-    if (leaves && count > 0) --count;
-    if (action.pass != Pass::forward && action.pass != Pass::load) continue;
-    ++count;
-    add_moment(now, holds.most);
+    if (leaves && now[own] > 0) --now[own];
   }
   return holds;
 }
@@ -57,7 +56,7 @@ std::vector<std::uint32_t> most_cells(const std::vector<RankHolds>& holds) {
   for (const RankHolds& one : holds) {
     for (std::size_t i = 0; i < one.stages.size(); ++i) {
       cells.resize(std::max<std::size_t>(cells.size(), one.stages[i] + 1));
-      for (const Counts& moment : one.most) {
+      for (const Counts& moment : one.most[i]) {
         cells[one.stages[i]] = std::max(cells[one.stages[i]], moment[i]);
       }
     }

@@ -11,9 +11,9 @@ namespace penstock {
 /// What a rank holds at once while it runs its row of an order.
 struct RankHolds {
   std::vector<std::uint32_t> stages;  // of the model, each once
-  // Of each of `stages`, how many cells' activations are there at a moment, from F or L to E, B or
-  // W: all moments at which they are most, none of which has less of everything than another one.
-  std::vector<std::vector<std::uint32_t>> most;
+  // By the stage whose action runs: moments, each with how many cells' activations of each stage
+  // are there, from F or L to E, B or W. None of them has less of everything than another one.
+  std::vector<std::vector<std::vector<std::uint32_t>>> most;
 };
 
 /// By rank. An order without a backward keeps nothing.

@@ -97,19 +97,22 @@ bool CutJudge::fits(std::uint32_t begin, std::uint32_t end, std::uint32_t stage)
 
 bool CutJudge::fits(std::span<const std::uint32_t> cuts) const {
   if (!problem_.memory_bytes) return true;
+  const auto of = [&](const std::vector<double>& before, std::uint32_t stage) {
+    return before[cuts[stage + 1]] - before[cuts[stage]];
+  };
   for (const RankHolds& rank : problem_.holds) {
-    double state = 0, pass = 0;  // one pass at a time
-    for (const std::uint32_t stage : rank.stages) {
-      state += chain_.state_bytes[cuts[stage + 1]] - chain_.state_bytes[cuts[stage]];
-      pass = std::max(pass, pass_memory(chain_, cuts[stage], cuts[stage + 1]));
-    }
-    for (const std::vector<std::uint32_t>& moment : rank.most) {
-      double all = state + pass;
-      for (std::size_t i = 0; i < moment.size(); ++i) {
-        const std::uint32_t stage = rank.stages[i];
-        all += moment[i] * (chain_.stash_bytes[cuts[stage + 1]] - chain_.stash_bytes[cuts[stage]]);
+    double state = 0;
+    for (const std::uint32_t stage : rank.stages) state += of(chain_.state_bytes, stage);
+    for (std::size_t running = 0; running < rank.stages.size(); ++running) {
+      const std::uint32_t own = rank.stages[running];
+      const double beside = state + pass_memory(chain_, cuts[own], cuts[own + 1]);
+      for (const std::vector<std::uint32_t>& moment : rank.most[running]) {
+        double all = beside;
+        for (std::size_t i = 0; i < moment.size(); ++i) {
+          all += moment[i] * of(chain_.stash_bytes, rank.stages[i]);
+        }
+        if (all > problem_.rank_bytes) return false;
       }
-      if (all > problem_.rank_bytes) return false;
     }
   }
   for (std::uint32_t s = 0; s < stages_ && problem_.holds.empty(); ++s) {

@@ -154,7 +154,8 @@ TEST_CASE("schedule ranking: schedules come in the order of their time, and misf
   CHECK(ranking.correlation == 1);
   CHECK(ranking.regret == 0);
   CHECK(ranking.schedules[2].left_out ==
-        "/schedule: zb-v: needs 2 chunks per rank, got 1: set /parallel/chunks=2");
+        "/parallel/pipeline: 2 stages on 2 ranks: zb-v needs 2 chunks per rank, got 1: set "
+        "/parallel/pipeline=1");
   const auto document = ranking_json(ranking);
   CHECK(document["schedules"][0]["structure_error"] == 0.0);
   CHECK(document["schedules"][2]["left_out"] == ranking.schedules[2].left_out);

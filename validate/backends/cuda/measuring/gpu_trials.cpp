@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "validate/backends/cuda/gpu_owners.hpp"
+
 namespace penstock {
 namespace {
 
