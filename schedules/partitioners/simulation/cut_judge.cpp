@@ -170,6 +170,14 @@ const CutLink* StageTimes::link(Rank from, Rank to) const {
   return found == links_.end() ? nullptr : &*found;
 }
 
+std::vector<LinksOfBoundary> StageTimes::links_of_boundaries(std::uint32_t ranks) const {
+  std::vector<LinksOfBoundary> all;
+  for (std::uint32_t rank = 1; rank < ranks; ++rank) {
+    all.push_back({link(Rank{rank - 1}, Rank{rank}), link(Rank{rank}, Rank{rank - 1})});
+  }
+  return all;
+}
+
 Time StageTimes::on(Rank rank, Time usual) const {
   return slowness_.empty() ? usual : scaled(usual, slowness_[index(rank)]);
 }
@@ -213,11 +221,9 @@ OneFOneBTimes::OneFOneBTimes(const StageTimes& times, std::uint32_t stages,
     : times_(times),
       stages_(stages),
       microbatches_(microbatches),
+      links_(times.links_of_boundaries(stages)),
       state_(stages),
       arrivals_(std::size_t{stages} * microbatches) {
-  for (std::uint32_t s = 0; s + 1 < stages; ++s) {
-    links_.push_back({times.link(Rank{s}, Rank{s + 1}), times.link(Rank{s + 1}, Rank{s})});
-  }
   std::vector<Progress> progress(stages);
   const std::size_t all = std::size_t{2} * stages * microbatches;
   while (steps_.size() < all) {
@@ -261,7 +267,7 @@ std::optional<Time> OneFOneBTimes::operator()(std::span<const std::uint32_t> cut
   const auto number = [](std::int64_t time) { return static_cast<double>(time); };
   double all = 0;  // of a microbatch
   for (std::uint32_t s = 0; s < stages_; ++s) {
-    const Links links = s + 1 < stages_ ? links_[s] : Links{};
+    const auto links = s + 1 < stages_ ? links_[s] : LinksOfBoundary{};
     state_[s] = {.forward = times_.on(Rank{s}, times_.forward(cuts[s], cuts[s + 1])).picoseconds,
                  .backward = times_.on(Rank{s}, times_.backward(cuts[s], cuts[s + 1])).picoseconds,
                  .sent = times_.transfer(cuts[s + 1], links.there).picoseconds,

@@ -142,14 +142,13 @@ StepBounds::StepBounds(const StageTimes& times, std::uint32_t stages, std::uint3
       microbatches_(microbatches),
       slack_(4.0 * (stages + 1) * (microbatches + 1)),
       least_slowness_(times.slowness(Rank{0})),
+      links_(times.links_of_boundaries(stages)),
       work_(times.size() + 1),
       cheapest_(times.size() + 1, 0) {
   double greatest = 1;
   for (std::uint32_t s = 0; s < stages; ++s) {
     least_slowness_ = std::min(least_slowness_, times.slowness(Rank{s}));
     greatest = std::max(greatest, times.slowness(Rank{s}));
-    if (s == 0) continue;
-    links_.push_back({times.link(Rank{s - 1}, Rank{s}), times.link(Rank{s}, Rank{s - 1})});
   }
   for (std::uint32_t i = 0; i <= times.size(); ++i) {
     work_[i] = least_slowness_ * double((times.forward(0, i) + times.backward(0, i)).picoseconds);
@@ -196,7 +195,8 @@ double StepBounds::sent_at(std::uint32_t position) const {
     return double((times_.transfer(position, link) + times_.latency(link)).picoseconds);
   };
   double least = std::numeric_limits<double>::infinity();
-  for (const Links& links : links_) least = std::min(least, takes(links.there) + takes(links.back));
+  for (const LinksOfBoundary& links : links_)
+    least = std::min(least, takes(links.there) + takes(links.back));
   return links_.empty() ? 2 * takes(nullptr) : least;
 }
 

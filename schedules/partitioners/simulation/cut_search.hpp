@@ -12,6 +12,12 @@
 
 namespace penstock {
 
+/// The links behind a stage, each way, or null where all are alike.
+struct LinksOfBoundary {
+  const CutLink* there = nullptr;
+  const CutLink* back = nullptr;
+};
+
 /// Durations of stages and transfers, each rounded once, from sums over the chain.
 class StageTimes {
  public:
@@ -36,6 +42,8 @@ class StageTimes {
   Time latency(const CutLink* link = nullptr) const;
   /// The problem's link between two ranks, or null.
   const CutLink* link(Rank from, Rank to) const;
+  /// Those between ranks 0 and 1, 1 and 2 …, each way.
+  std::vector<LinksOfBoundary> links_of_boundaries(std::uint32_t ranks) const;
   /// What takes so long by itself, on a rank.
   Time on(Rank rank, Time usual) const;
   double slowness(Rank rank) const { return slowness_.empty() ? 1 : slowness_[index(rank)]; }
@@ -103,12 +111,8 @@ class OneFOneBTimes {
   const StageTimes& times_;
   std::uint32_t stages_;
   std::uint32_t microbatches_;
-  struct Links {
-    const CutLink* there;
-    const CutLink* back;
-  };
-  std::vector<Links> links_;  // of the boundary behind each stage
-  std::vector<Step> steps_;   // each after what it needs
+  std::vector<LinksOfBoundary> links_;  // of the boundary behind each stage
+  std::vector<Step> steps_;             // each after what it needs
   std::vector<Stage> state_;
   // By stage and microbatch: of the activation, then, once that is read, of the gradient.
   std::vector<std::int64_t> arrivals_;
@@ -186,19 +190,15 @@ class StepBounds {
   double sent_at(std::uint32_t position) const;
 
  private:
-  struct Links {
-    const CutLink* there;
-    const CutLink* back;
-  };
   double work(std::uint32_t begin, std::uint32_t end) const { return work_[end] - work_[begin]; }
   void find_shortest_rests();
 
   const StageTimes& times_;
   std::uint32_t stages_;
   double microbatches_;
-  double slack_;              // what rounding may take off
-  double least_slowness_;     // of all ranks
-  std::vector<Links> links_;  // between neighbours
+  double slack_;                        // what rounding may take off
+  double least_slowness_;               // of all ranks
+  std::vector<LinksOfBoundary> links_;  // between neighbours
   std::vector<double> work_;  // forward and backward before a position, on the fastest rank
   // By stages that follow, then position: their least bottleneck from there to the end.
   std::vector<std::vector<double>> rest_;
