@@ -113,12 +113,28 @@ std::string meanings(const Paper& paper, const Judgement& judgement, const char*
   return text;
 }
 
-/// The rows to show: all if there are few, else those with the largest errors.
-std::vector<const ReproducedRow*> shown_rows(const JudgedTable& judged) {
+/// The rows to show with a judgement: those that have a part in it. A row without a part in any
+/// judgement of the table is shown with the first.
+std::vector<const ReproducedRow*> rows_with(const ReproducedTable& table, std::size_t judgement) {
+  const auto has_part = [](const JudgedTable& judged, std::size_t row) {
+    const ReproducedRow& one = judged.rows[row];
+    return one.judged || one.fitted || one.anchor || one.reference || one.predicted;
+  };
+  const JudgedTable& judged = table.judgements[judgement];
+  std::vector<const ReproducedRow*> shown;
+  for (std::size_t row = 0; row < judged.rows.size(); ++row) {
+    const bool has_none = std::none_of(table.judgements.begin(), table.judgements.end(),
+                                       [&](const auto& any) { return has_part(any, row); });
+    if (judged.tells_unjudged || has_part(judged, row) || (has_none && judgement == 0))
+      shown.push_back(&judged.rows[row]);
+  }
+  return shown;
+}
+
+/// Leaves those with the largest errors if there are many.
+void keep_worst(const JudgedTable& judged, std::vector<const ReproducedRow*>& rows) {
   constexpr std::size_t most = 40, worst = 12;
-  std::vector<const ReproducedRow*> rows;
-  for (const ReproducedRow& row : judged.rows) rows.push_back(&row);
-  if (rows.size() <= most) return rows;
+  if (rows.size() <= most) return;
   const auto size = [&](const ReproducedRow& row) {
     const bool counts = row.judged || (judged.tells_unjudged && std::isfinite(row.error));
     return counts ? std::abs(row.error) : 0;
@@ -126,11 +142,12 @@ std::vector<const ReproducedRow*> shown_rows(const JudgedTable& judged) {
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const auto* a, const auto* b) { return size(*a) > size(*b); });
   rows.resize(worst);
-  return rows;
 }
 
-std::string judgement_text(const Paper& paper, const PaperTable& table, const Judgement& judgement,
-                           const JudgedTable& judged) {
+std::string judgement_text(const Paper& paper, const PaperTable& table, std::size_t number,
+                           const ReproducedTable& reproduced) {
+  const Judgement& judgement = table.judgements[number];
+  const JudgedTable& judged = reproduced.judgements[number];
   std::string text = fmt::format("\n{}\n", judgement.name);
   if (judgement.fit) {
     text += meanings(paper, judgement, "  ");
@@ -139,12 +156,14 @@ std::string judgement_text(const Paper& paper, const PaperTable& table, const Ju
     }
   }
   std::vector<Cells> cells{heads_of(table)};
-  const auto rows = shown_rows(judged);
+  auto rows = rows_with(reproduced, number);
+  const std::size_t all = rows.size();
+  keep_worst(judged, rows);
   for (const ReproducedRow* row : rows) cells.push_back(cells_of(*row));
   text += aligned(cells, {cells.front().size() - 1});
-  if (rows.size() < judged.rows.size()) {
+  if (rows.size() < all) {
     text += fmt::format("({} less far off left out; -o and --json have all)\n",
-                        counted(judged.rows.size() - rows.size(), "row"));
+                        counted(all - rows.size(), "row"));
   }
   return text + verdict_of(judgement, judged) + "\n";
 }
@@ -158,8 +177,10 @@ std::string markdown_row(const Cells& cells) {
   return fmt::format("| {} |\n", fmt::join(cells, " | "));
 }
 
-std::string judgement_markdown(const Paper& paper, const PaperTable& table,
-                               const Judgement& judgement, const JudgedTable& judged) {
+std::string judgement_markdown(const Paper& paper, const PaperTable& table, std::size_t number,
+                               const ReproducedTable& reproduced) {
+  const Judgement& judgement = table.judgements[number];
+  const JudgedTable& judged = reproduced.judgements[number];
   std::string text = fmt::format("\n### {}\n\n", judgement.name);
   if (judgement.fit) {
     text += meanings(paper, judgement, "- ") + "\n";
@@ -170,7 +191,8 @@ std::string judgement_markdown(const Paper& paper, const PaperTable& table,
   }
   const Cells heads = heads_of(table);
   text += markdown_row(heads) + markdown_row(Cells(heads.size(), "---"));
-  for (const ReproducedRow& row : judged.rows) text += markdown_row(cells_of(row));
+  for (const ReproducedRow* row : rows_with(reproduced, number))
+    text += markdown_row(cells_of(*row));
   return text + "\n" + verdict_of(judgement, judged) + "\n";
 }
 
@@ -235,7 +257,7 @@ std::string reproduction_text(const Paper& paper, const Reproduction& reproducti
     text += fmt::format("\n{}\n", title_of(table));
     if (!table.note.empty()) text += table.note + "\n";
     for (std::size_t j = 0; j < judgements.size(); ++j) {
-      text += judgement_text(paper, table, table.judgements[j], judgements[j]);
+      text += judgement_text(paper, table, j, reproduction.tables[t]);
     }
   }
   return text;
@@ -251,7 +273,7 @@ std::string reproduction_markdown(const Paper& paper, const Reproduction& reprod
     text += fmt::format("\n## {}\n", title_of(table));
     if (!table.note.empty()) text += fmt::format("\n{}\n", table.note);
     for (std::size_t j = 0; j < judgements.size(); ++j) {
-      text += judgement_markdown(paper, table, table.judgements[j], judgements[j]);
+      text += judgement_markdown(paper, table, j, reproduction.tables[t]);
     }
   }
   return text;

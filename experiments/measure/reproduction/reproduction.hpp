@@ -90,10 +90,11 @@ struct ReproduceOptions {
 Reproduction reproduce(const Paper& paper, const ReproduceOptions& options = {});
 
 /// A reproduction for the terminal: tables with published and simulated values, constants,
-/// verdicts. Long tables show only the rows with the largest errors.
+/// verdicts. Each judgement shows the rows that have a part in it, if many only those with the
+/// largest errors.
 std::string reproduction_text(const Paper& paper, const Reproduction& reproduction);
 
-/// The same as Markdown, with all rows.
+/// The same as Markdown, without a limit of rows.
 std::string reproduction_markdown(const Paper& paper, const Reproduction& reproduction);
 
 /// One line per judgement: its name, number of rows, errors.

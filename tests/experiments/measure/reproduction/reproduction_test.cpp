@@ -168,6 +168,29 @@ TEST_CASE("reproduce: a row that constants were fitted to is not judged by them"
   CHECK_FALSE(judged.rows[0].judged);
 }
 
+TEST_CASE("reproduce: a row is shown where it has a part, and once where it has none") {
+  json table = pipeline_table();
+  table["rows"] = {{"a", 2, 4, 15}, {"a", 2, 8, 27}, {"a", 2, 16, 51}};
+  table["judgements"] = json::parse(
+      R"([{"name": "few", "rows": "m == 4"},
+          {"name": "more", "rows": "m == 8", "fit": {"constants": ["pace"], "rows": "m == 4"}}])");
+  const Scratch scratch;
+  write_file(scratch.path("paper.json"), paper_with(table).dump());
+  const Paper paper = read_paper(scratch.path("paper.json"));
+  const Reproduction reproduction = reproduce(paper);
+  for (const std::string& text :
+       {reproduction_markdown(paper, reproduction), reproduction_text(paper, reproduction)}) {
+    const std::size_t more = text.find("more");
+    CAPTURE(text);
+    CHECK(reproduction_says(text.substr(0, more), " 15 "));
+    CHECK_FALSE(reproduction_says(text.substr(0, more), " 27 "));
+    CHECK(reproduction_says(text.substr(0, more), " 51 "));
+    CHECK(reproduction_says(text.substr(more), " 15 "));
+    CHECK(reproduction_says(text.substr(more), " 27 "));
+    CHECK_FALSE(reproduction_says(text.substr(more), " 51 "));
+  }
+}
+
 TEST_CASE("reproduce: a ranking without pairs that differ is not met") {
   json table = pipeline_table();
   table["rows"] = {{"a", 2, 4, 20}, {"a", 2, 8, 20}};
