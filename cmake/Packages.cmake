@@ -54,7 +54,19 @@ foreach(package ${packages})
   install(FILES CHANGELOG.md DESTINATION ${documents} COMPONENT ${component})
 endforeach()
 
-install(DIRECTORY experiments/embedding COMPONENT dev
-        DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/libpenstock-dev)
+set(documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/libpenstock-dev)
+install(DIRECTORY experiments/embedding COMPONENT dev DESTINATION ${documents})
+# The page of the API is made where it is installed.
+find_program(python3_program python3)
+if(python3_program)
+  install(CODE "
+    set(page \"\${CMAKE_INSTALL_PREFIX}/${documents}/embedding/api.md\")
+    execute_process(COMMAND ${python3_program} -X utf8 ${CMAKE_SOURCE_DIR}/experiments/embedding/api --page
+                    OUTPUT_FILE \"\$ENV{DESTDIR}\${page}\" COMMAND_ERROR_IS_FATAL ANY)
+    list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${page}\")
+  " COMPONENT dev)
+else()
+  message(STATUS "Page of the C++ API: left out, python3 was not found")
+endif()
 
 include(CPack)
