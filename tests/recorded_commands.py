@@ -159,7 +159,7 @@ def look_commands():
             yield f"explain {scenario} --{form} out/why.{form} {look}"
             yield f"plot {scenario} -o out/run.{form} {look}"
     for kind, form in (("calibration", "svg"), ("calibration", "png")):
-        yield (f"plot --kind {kind} experiments/calibration/calibration.json -o out/a.{form} "
+        yield (f"plot --kind {kind} experiments/calibration/calibration.json.gz -o out/a.{form} "
                "--csv out/a.csv")
     yield "reproduce experiments/papers/gpipe -o out/a.json; " \
           "penstock plot --kind published out/a.json -o out/a.svg --csv out/a.csv"
