@@ -46,13 +46,16 @@ constexpr HfField index_every{
 constexpr HfField index_from{
     {"index_skip_topk_offset"}, "the first layers, which all have one", MixerLimit::layers, 0};
 
-GatedDeltaShape read_gated_delta(const HfFields& config) {
+LayerSpec gated_delta(const HfFields& config, double hidden) {
   constexpr double usual_conv = 4;
-  return {.key_heads = config.needed(key_heads),
-          .value_heads = config.needed(value_heads),
-          .key_dim = config.needed(key_dim),
-          .value_dim = config.needed(value_dim),
-          .conv = config.number(linear_conv).value_or(usual_conv)};
+  return {"gated_delta",
+          {{"hidden", hidden},
+           {"key_heads", config.needed(key_heads)},
+           {"value_heads", config.needed(value_heads)},
+           {"key_dim", config.needed(key_dim)},
+           {"value_dim", config.needed(value_dim)},
+           {"conv", config.number(linear_conv).value_or(usual_conv)}},
+          ""};
 }
 
 /// Stated, or "auto": the width over the heads.
@@ -70,21 +73,27 @@ double mamba_head_dim(const HfFields& config, double hidden, double count) {
                    fmt::format("{} heads do not divide a width of {}", count, width));
 }
 
-Mamba2Shape read_mamba2(const HfFields& config, double hidden) {
+LayerSpec mamba2(const HfFields& config, double hidden) {
   const auto flag = [&](const char* name) { return config.flag(name); };
-  const Mamba2Shape usual;
-  Mamba2Shape mamba;
-  mamba.heads = config.needed(mamba_heads);
-  mamba.head_dim = mamba_head_dim(config, hidden, mamba.heads);
-  mamba.state = config.needed(mamba_state);
-  mamba.groups = config.number(mamba_groups).value_or(usual.groups);
-  mamba.conv = config.number(mamba_conv).value_or(usual.conv);
-  mamba.chunk = config.number(mamba_chunk).value_or(usual.chunk);
-  mamba.conv_bias = flag("mamba_conv_bias").value_or(flag("use_conv_bias").value_or(true));
-  mamba.in_bias = flag("use_bias").value_or(flag("mamba_proj_bias").value_or(false));
-  mamba.out_bias = flag("projectors_bias").value_or(mamba.in_bias);
-  mamba.norm = flag("mamba_rms_norm").value_or(true);
-  return mamba;
+  constexpr double usual_groups = 1, usual_conv = 4, usual_chunk = 256;
+  const double count = config.needed(mamba_heads);
+  const double width = mamba_head_dim(config, hidden, count);
+  LayerSpec layer{"mamba2",
+                  {{"hidden", hidden},
+                   {"heads", count},
+                   {"head_dim", width},
+                   {"state", config.needed(mamba_state)},
+                   {"groups", config.number(mamba_groups).value_or(usual_groups)},
+                   {"conv", config.number(mamba_conv).value_or(usual_conv)},
+                   {"chunk", config.number(mamba_chunk).value_or(usual_chunk)}},
+                  ""};
+  const bool in_bias = flag("use_bias").value_or(flag("mamba_proj_bias").value_or(false));
+  layer.numbers["conv_bias"] =
+      flag("mamba_conv_bias").value_or(flag("use_conv_bias").value_or(true));
+  layer.numbers["in_bias"] = in_bias;
+  layer.numbers["out_bias"] = flag("projectors_bias").value_or(in_bias);
+  layer.numbers["norm"] = flag("mamba_rms_norm").value_or(true);
+  return layer;
 }
 
 bool is_attention(const std::string& word) { return word.find("attention") != std::string::npos; }
@@ -125,7 +134,7 @@ void read_pattern(const std::string& pattern, const HfFields& config, Transforme
                       "E (experts)",
                       letter));
     }
-    shape.mixers.push_back(letter == 'M'   ? Mixer::mamba2
+    shape.mixers.push_back(letter == 'M'   ? Mixer::state
                            : letter == '*' ? Mixer::attention
                                            : Mixer::none);
     shape.has_network.push_back(shape.mixers.back() == Mixer::none);
@@ -155,19 +164,15 @@ std::optional<std::string> hf_layer_pattern(const HfFields& config) {
 
 void read_hf_mixers(const HfFields& config, MixerRule rule, TransformerShape& shape) {
   if (rule == MixerRule::attention) return;
-  if (rule == MixerRule::gated_delta) {
-    shape.gated_delta = read_gated_delta(config);
-  } else {
-    shape.mamba2 = read_mamba2(config, shape.hidden);
-  }
+  shape.state = rule == MixerRule::gated_delta ? gated_delta(config, shape.hidden)
+                                               : mamba2(config, shape.hidden);
   if (rule == MixerRule::pattern) return read_pattern(*hf_layer_pattern(config), config, shape);
   if (rule == MixerRule::parallel) {
-    shape.mixers.assign(static_cast<std::size_t>(shape.layers), Mixer::mamba2_and_attention);
+    shape.mixers.assign(static_cast<std::size_t>(shape.layers), Mixer::state_and_attention);
     return;
   }
-  const Mixer other = rule == MixerRule::gated_delta ? Mixer::gated_delta : Mixer::mamba2;
   for (const bool attends : attention_layers(config, shape.layers)) {
-    shape.mixers.push_back(attends ? Mixer::attention : other);
+    shape.mixers.push_back(attends ? Mixer::attention : Mixer::state);
   }
 }
 

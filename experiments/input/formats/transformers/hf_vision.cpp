@@ -1,6 +1,8 @@
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "experiments/input/formats/transformers/hf_parts.hpp"
 #include "experiments/input/formats/transformers/transformer_shape.hpp"
@@ -58,25 +60,30 @@ const nlohmann::json& defaults_of(VisionRule rule) {
 }
 
 /// A square picture of 768 pixels a side where the encoder has no learned positions.
-double tokens_of_a_picture(const VisionShape& shape) {
+double tokens_of_a_picture(double patch, double positions, double side) {
   constexpr double pixels = 768;
-  const double of_side = std::floor(pixels / shape.patch);
-  const double patches = shape.positions > 0 ? shape.positions : of_side * of_side;
-  return std::floor(patches / (shape.side * shape.side));
+  const double of_side = std::floor(pixels / patch);
+  return std::floor((positions > 0 ? positions : of_side * of_side) / (side * side));
 }
 
-/// Windows of whole tokens. Every eighth layer has none, unless a list says which.
-void read_windows(const HfFields& vision, VisionShape& shape) {
-  const double side =
-      std::floor(vision.needed(vision_window) / (shape.patch * shape.side)) * shape.side;
-  shape.window = side * side;
-  const auto whole = vision.layer_list("fullatt_block_indexes", shape.layers);
-  for (std::size_t layer = 0; layer < static_cast<std::size_t>(shape.layers); ++layer) {
-    shape.has_window.push_back(!whole && layer % 8 != 7);
+/// Which layers keep attention to windows: all but every eighth, unless a list says which.
+std::vector<bool> layers_with_windows(const HfFields& vision, double layers) {
+  const auto whole = vision.layer_list("fullatt_block_indexes", layers);
+  std::vector<bool> has_window(static_cast<std::size_t>(layers), true);
+  for (std::size_t layer = 7; layer < has_window.size() && !whole; layer += 8) {
+    has_window[layer] = false;
   }
-  if (!whole) return;
-  std::fill(shape.has_window.begin(), shape.has_window.end(), true);
-  for (const std::size_t layer : *whole) shape.has_window[layer] = false;
+  for (const std::size_t layer : whole.value_or(std::vector<std::size_t>{})) {
+    has_window[layer] = false;
+  }
+  return has_window;
+}
+
+BlockSpec vision_part(std::string name, LayerSpec layer) {
+  return {.name = std::move(name),
+          .parts = {std::move(layer)},
+          .cut_evenly = false,
+          .module = "vision"};
 }
 
 }  // namespace
@@ -86,21 +93,52 @@ std::optional<VisionShape> read_hf_vision(const HfFields& config, VisionRule rul
   auto vision = config.part("vision_config");
   if (!vision || rule == VisionRule::none) return std::nullopt;
   vision->set_defaults(defaults_of(rule));
-  VisionShape shape;
-  shape.layers = vision->needed(vision_layers);
-  shape.hidden = vision->needed(vision_hidden);
-  shape.heads = vision->needed(vision_heads);
-  shape.intermediate = vision->needed(vision_intermediate);
-  shape.channels = vision->needed(vision_channels);
-  shape.patch = vision->needed(vision_patch);
-  shape.frames = vision->needed(vision_frames);
-  shape.side = vision->needed(vision_side);
-  shape.out = width;
-  shape.positions = vision->number(vision_positions).value_or(0);
-  shape.rms_norm = shape.gated = rule == VisionRule::qwen2_5;
-  shape.deep = vision->length("deepstack_visual_indexes").value_or(0);
-  if (rule == VisionRule::qwen2_5) read_windows(*vision, shape);
-  shape.tokens = tokens.value_or(tokens_of_a_picture(shape));
+  const bool gated = rule == VisionRule::qwen2_5;  // and RMSNorm, which has no bias
+  const double layers = vision->needed(vision_layers), hidden = vision->needed(vision_hidden);
+  LayerSpec block{"vision_block",
+                  {{"hidden", hidden},
+                   {"heads", vision->needed(vision_heads)},
+                   {"intermediate", vision->needed(vision_intermediate)},
+                   {"gated", gated},
+                   {"norm_bias", !gated}},
+                  ""};
+  LayerSpec patches{"patches",
+                    {{"hidden", hidden},
+                     {"channels", vision->needed(vision_channels)},
+                     {"patch", vision->needed(vision_patch)},
+                     {"frames", vision->needed(vision_frames)},
+                     {"bias", !gated}},
+                    ""};
+  const double patch = patches.numbers["patch"], side = vision->needed(vision_side);
+  const double positions = vision->number(vision_positions).value_or(0);
+  patches.numbers["positions"] = positions;
+  VisionShape shape{.blocks = {},
+                    .tokens = tokens.value_or(tokens_of_a_picture(patch, positions, side)),
+                    .deep = vision->length("deepstack_visual_indexes").value_or(0)};
+  LayerSpec merger{"merger",
+                   {{"hidden", hidden},
+                    {"side", side},
+                    {"out", width},
+                    {"deep", shape.deep},
+                    {"norm_bias", !gated}},
+                   ""};
+  std::vector<bool> has_window;
+  double window = 0;  // patches of a side, of whole tokens
+  if (gated) {
+    window = std::floor(vision->needed(vision_window) / (patch * side)) * side;
+    has_window = layers_with_windows(*vision, layers);
+  }
+  if (shape.tokens == 0) return shape;
+  for (LayerSpec* layer : {&patches, &block, &merger}) {
+    layer->numbers["tokens"] = shape.tokens * side * side;
+  }
+  shape.blocks.push_back(vision_part("patches", std::move(patches)));
+  for (std::size_t number = 0; number < static_cast<std::size_t>(layers); ++number) {
+    LayerSpec layer = block;
+    if (!has_window.empty() && has_window[number]) layer.numbers["window"] = window * window;
+    shape.blocks.push_back(vision_part(fmt::format("vision {}", number), std::move(layer)));
+  }
+  shape.blocks.push_back(vision_part("merger", std::move(merger)));
   return shape;
 }
 

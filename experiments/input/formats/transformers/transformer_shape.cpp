@@ -117,31 +117,6 @@ class Builder {
     return attention;
   }
 
-  LayerSpec gated_delta() const {
-    const GatedDeltaShape& delta = *shape_.gated_delta;
-    return part("gated_delta", {{"hidden", shape_.hidden},
-                                {"key_heads", delta.key_heads},
-                                {"value_heads", delta.value_heads},
-                                {"key_dim", delta.key_dim},
-                                {"value_dim", delta.value_dim},
-                                {"conv", delta.conv}});
-  }
-
-  LayerSpec mamba2() const {
-    const Mamba2Shape& mamba = *shape_.mamba2;
-    return part("mamba2", {{"hidden", shape_.hidden},
-                           {"heads", mamba.heads},
-                           {"head_dim", mamba.head_dim},
-                           {"state", mamba.state},
-                           {"groups", mamba.groups},
-                           {"conv", mamba.conv},
-                           {"chunk", mamba.chunk},
-                           {"conv_bias", mamba.conv_bias},
-                           {"in_bias", mamba.in_bias},
-                           {"out_bias", mamba.out_bias},
-                           {"norm", mamba.norm}});
-  }
-
   LayerSpec mlp() const {
     return part("mlp", {{"hidden", shape_.hidden},
                         {"intermediate", shape_.intermediate},
@@ -189,12 +164,10 @@ class Builder {
     switch (shape_.mixers.empty() ? Mixer::attention : shape_.mixers[layer]) {
       case Mixer::attention:
         return {shape_.latent ? latent_attention(layer) : attention(layer)};
-      case Mixer::gated_delta:
-        return {gated_delta()};
-      case Mixer::mamba2:
-        return {mamba2()};
-      case Mixer::mamba2_and_attention:
-        return {mamba2(), attention(layer)};
+      case Mixer::state:
+        return {shape_.state};
+      case Mixer::state_and_attention:
+        return {shape_.state, attention(layer)};
       case Mixer::none:
         break;
     }
@@ -224,7 +197,7 @@ class Builder {
 ModelSpec transformer_spec(const TransformerShape& shape) {
   const Builder builder(shape);
   ModelSpec spec;
-  if (shape.vision) spec.blocks = vision_blocks(*shape.vision);
+  if (shape.vision) spec.blocks = shape.vision->blocks;
   spec.blocks.push_back(builder.embedding());
   for (std::size_t layer = 0; layer < static_cast<std::size_t>(shape.layers); ++layer) {
     spec.blocks.push_back(builder.block(layer));

@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "experiments/input/formats/transformers/vision_shape.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
 namespace penstock {
@@ -33,31 +32,15 @@ struct LatentShape {
   double chosen = 0;
 };
 
-/// Gated DeltaNet in place of attention.
-struct GatedDeltaShape {
-  double key_heads = 0;
-  double value_heads = 0;
-  double key_dim = 0;
-  double value_dim = 0;
-  double conv = 4;
-};
-
-/// Mamba-2 in place of attention or beside it.
-struct Mamba2Shape {
-  double heads = 0;
-  double head_dim = 0;
-  double state = 0;
-  double groups = 1;
-  double conv = 4;
-  double chunk = 256;
-  bool conv_bias = true;
-  bool in_bias = false;
-  bool out_bias = false;
-  bool norm = true;
+/// An encoder of pictures before the first layer.
+struct VisionShape {
+  std::vector<BlockSpec> blocks;  // run for the patches of an example; none where it has no picture
+  double tokens = 0;              // of the decoder that the pictures of an example become
+  double deep = 0;                // further mergers, of the outputs of inner layers
 };
 
 /// What brings the tokens of a layer together.
-enum class Mixer : std::uint8_t { attention, gated_delta, mamba2, mamba2_and_attention, none };
+enum class Mixer : std::uint8_t { attention, state, state_and_attention, none };
 
 /// The shape of a transformer decoder. Formats fill it in.
 struct TransformerShape {
@@ -92,9 +75,8 @@ struct TransformerShape {
 
   std::optional<LatentShape> latent;
   std::optional<ExpertShape> experts;
-  std::optional<GatedDeltaShape> gated_delta;
-  std::optional<Mamba2Shape> mamba2;
   std::optional<VisionShape> vision;
+  LayerSpec state;                // Gated DeltaNet or Mamba-2, of layers that pass a state on
   std::vector<Mixer> mixers;      // by layer; empty: attention everywhere
   std::vector<bool> has_network;  // an MLP or experts, by layer; empty: everywhere
   std::vector<bool> has_indexer;  // by layer; empty: everywhere; others use the keys of one before
