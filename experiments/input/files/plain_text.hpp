@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,10 @@ std::string shortened(std::string_view text, std::size_t longest = 60);
 
 /// The text without a byte order mark.
 std::string_view without_byte_order_mark(std::string_view text);
+
+/// Whether a text begins as a JSON object does, or is one that does not, and has one of these signs
+/// in it: a cheap check to recognise formats.
+bool has_sign(std::string_view text, bool is_object, std::initializer_list<std::string_view> signs);
 
 /// The number that the whole text spells; empty for infinities and NaN.
 std::optional<double> plain_number(std::string_view text);

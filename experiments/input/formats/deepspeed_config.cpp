@@ -181,8 +181,7 @@ void read_memory(const JsonView& view, TrainingCommand& command) {
 std::optional<Optimizer> optimizer_of(const JsonView& view, std::vector<std::string>& notes) {
   const auto type = inside(view, "optimizer", "type");
   if (!type) return std::nullopt;
-  std::string name = type->text();
-  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string name = in_small_letters(type->text());
   if (name != "sgd") {
     const bool moments = name.find("adam") != name.npos || name.find("lamb") != name.npos;
     if (!moments) {
@@ -198,10 +197,7 @@ std::optional<Optimizer> optimizer_of(const JsonView& view, std::vector<std::str
 }
 
 bool recognizes(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos || text[start] != '{') return false;
-  return text.find("\"train_micro_batch_size_per_gpu\"") != std::string_view::npos ||
-         text.find("\"zero_optimization\"") != std::string_view::npos;
+  return has_sign(text, true, {R"("train_micro_batch_size_per_gpu")", R"("zero_optimization")"});
 }
 
 ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {

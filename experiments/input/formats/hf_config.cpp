@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/input/formats/transformers/hf_architectures.hpp"
 #include "experiments/input/formats/transformers/hf_fields.hpp"
@@ -359,14 +359,9 @@ std::vector<std::string> notes_on(const HfFields& config, const HfArchitecture& 
 }
 
 bool recognizes(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos || text[start] != '{') return false;
-  constexpr std::array<std::string_view, 5> signs{R"("model_type")", R"("hf_model_type")",
-                                                  R"("architectures")", R"("num_hidden_layers")",
-                                                  R"("n_embd")"};
-  return std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) {
-    return text.find(sign) != std::string_view::npos;
-  });
+  return has_sign(text, true,
+                  {R"("model_type")", R"("hf_model_type")", R"("architectures")",
+                   R"("num_hidden_layers")", R"("n_embd")"});
 }
 
 ModelFile read_model(std::string_view text, const ModelFileOptions& options) {

@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/megatron/megatron_command.hpp"
 #include "experiments/input/formats/megatron/megatron_launch.hpp"
 #include "experiments/input/formats/megatron/megatron_stages.hpp"
@@ -239,13 +238,7 @@ class Reader {
 
 /// One size is enough; the error then names the missing flag.
 bool recognizes(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos || text[start] == '{') return false;
-  constexpr std::array<std::string_view, 3> sizes{"--num-layers", "--hidden-size",
-                                                  "--num-attention-heads"};
-  return std::any_of(sizes.begin(), sizes.end(), [&](std::string_view name) {
-    return text.find(name) != std::string_view::npos;
-  });
+  return has_sign(text, false, {"--num-layers", "--hidden-size", "--num-attention-heads"});
 }
 
 ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {

@@ -129,11 +129,6 @@ PipedreamEdge edge_of(std::size_t line, std::string_view text) {
   return edge;
 }
 
-/// Whether a text contains the numbers of a node.
-bool has_pipedream_node(std::string_view text) {
-  return text.find(numbers_start) != std::string_view::npos;
-}
-
 /// Reads each line on its own. Throws InputError whose place is "line N".
 // A line with the numbers of a node is a node, at any indentation; all others are edges.
 PipedreamLines read_pipedream_lines(std::string_view text) {
@@ -278,10 +273,7 @@ void add_time_notes(const std::vector<PipedreamNode>& nodes, std::vector<std::st
   }
 }
 
-bool recognizes(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  return start != std::string_view::npos && text[start] != '{' && has_pipedream_node(text);
-}
+bool recognizes(std::string_view text) { return has_sign(text, false, {numbers_start}); }
 
 ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {
   PipedreamLines lines = read_pipedream_lines(checked_text(text));

@@ -291,10 +291,7 @@ void read_memory(Arguments& arguments, TrainingCommand& command) {
 }
 
 bool recognizes(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos || text[start] == '{') return false;
-  return text.find("--parallelism.") != std::string_view::npos ||
-         text.find("torchtitan.train") != std::string_view::npos;
+  return has_sign(text, false, {"--parallelism.", "torchtitan.train"});
 }
 
 ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {
