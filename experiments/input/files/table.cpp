@@ -94,6 +94,10 @@ std::string aligned(const TableRows& rows, const std::vector<std::size_t>& left)
   return text;
 }
 
+std::string more_text(std::size_t all, std::size_t listed) {
+  return all > listed ? fmt::format("({} more; --json has all)\n", all - listed) : "";
+}
+
 std::string table_of_ranks(std::size_t ranks, TableRow heads,
                            const std::function<TableRow(std::size_t rank)>& cells) {
   // With hundreds of ranks, the first and last ones suffice.

@@ -53,6 +53,9 @@ TableRows table_rows(TableRow head, const Items& items, Cells cells, std::size_t
 /// A table whose first row is the header. Columns are right-aligned, except for those in `left`.
 std::string aligned(const TableRows& rows, const std::vector<std::size_t>& left = {});
 
+/// The line below a table that lists some of its rows: "(3 more; --json has all)"; empty for all.
+std::string more_text(std::size_t all, std::size_t listed);
+
 /// A table with one row per rank. `cells` returns the cells after the rank's number. Of hundreds of
 /// ranks, those in the middle are left out.
 std::string table_of_ranks(std::size_t ranks, TableRow heads,

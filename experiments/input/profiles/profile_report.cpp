@@ -90,33 +90,31 @@ std::string histogram(const std::vector<double>& samples) {
   return "|" + line + "|";
 }
 
-ordered_json ids_json(const std::vector<RowId>& ids) {
-  ordered_json all = ordered_json::array();
-  for (const RowId id : ids) all.push_back(index(id));
-  return all;
-}
+std::int64_t number_of(RowId id) { return index(id); }
+
+/// The rows of a check that were not measured again, by their key and in words.
+struct OtherRows {
+  const char* key;
+  const char* text;
+  std::vector<RowId> SpotCheck::*ids;
+};
+constexpr std::array<OtherRows, 5> other_rows{
+    {{"retired_with_group", "retired with their group", &SpotCheck::retired_with_group},
+     {"taken_over", "copied from before the update, as rows", &SpotCheck::taken_over},
+     {"cannot_be_measured", "cannot be measured here", &SpotCheck::cannot_be_measured},
+     {"not_quiet", "unchanged, since the machine was not quiet", &SpotCheck::not_quiet},
+     {"left", "not measured, out of time", &SpotCheck::left}}};
 
 ordered_json spot_json(const SpotCheck& spot) {
-  ordered_json measured = ordered_json::array();
-  for (const SpotResult& result : spot.measured) {
-    measured.push_back(
-        {{"id", index(result.id)},
-         {"holds", result.holds},
-         {"change", result.change},
-         {"again", result.again ? ordered_json(index(*result.again)) : ordered_json()}});
-  }
-  return {{"measured", measured},
-          {"retired_with_group", ids_json(spot.retired_with_group)},
-          {"taken_over", ids_json(spot.taken_over)},
-          {"cannot_be_measured", ids_json(spot.cannot_be_measured)},
-          {"not_quiet", ids_json(spot.not_quiet)},
-          {"left", ids_json(spot.left)}};
-}
-
-std::string ids_text(const std::vector<RowId>& ids) {
-  std::vector<std::int64_t> numbers;
-  for (const RowId id : ids) numbers.push_back(index(id));
-  return fmt::format("{}", fmt::join(numbers, ", "));
+  const auto result_json = [](const SpotResult& result) {
+    return ordered_json{{"id", index(result.id)},
+                        {"holds", result.holds},
+                        {"change", result.change},
+                        {"again", or_null(result.again, number_of)}};
+  };
+  ordered_json all{{"measured", list_json(spot.measured, result_json)}};
+  for (const OtherRows& rows : other_rows) all[rows.key] = list_json(spot.*rows.ids, number_of);
+  return all;
 }
 
 std::string spot_text(const SpotCheck& spot) {
@@ -126,14 +124,10 @@ std::string spot_text(const SpotCheck& spot) {
                         result.holds ? "still valid" : "retired");
   }
   if (spot.measured.empty()) text += "  nothing\n";
-  const std::pair<const char*, const std::vector<RowId>&> others[] = {
-      {"retired with their group", spot.retired_with_group},
-      {"copied from before the update, as rows", spot.taken_over},
-      {"cannot be measured here", spot.cannot_be_measured},
-      {"unchanged, since the machine was not quiet", spot.not_quiet},
-      {"not measured, out of time", spot.left}};
-  for (const auto& [what, ids] : others) {
-    if (!ids.empty()) text += fmt::format("  {}: {}\n", what, ids_text(ids));
+  for (const OtherRows& rows : other_rows) {
+    const std::string ids =
+        joined(spot.*rows.ids, [](RowId id) { return fmt::format("{}", index(id)); });
+    if (!ids.empty()) text += fmt::format("  {}: {}\n", rows.text, ids);
   }
   return text;
 }
@@ -158,8 +152,12 @@ ordered_json profile_list_json(const JudgedRows& judged) {
                       {"of_this_machine", summary.here},
                       {"facts", *summary.facts}});
   }
-  return {{"penstock", 1},      {"store", judged.source}, {"rows", judged.rows.size()},
-          {"kernels", kernels}, {"environments", places}, {"unreadable", unreadable_json(judged)}};
+  return {{"penstock", 1},
+          {"store", judged.source},
+          {"rows", judged.rows.size()},
+          {"kernels", kernels},
+          {"environments", places},
+          {"unreadable", unreadable_json(judged.unreadable)}};
 }
 
 std::string profile_list_text(const JudgedRows& judged) {
@@ -191,17 +189,15 @@ ordered_json profile_row_json(const JudgedRows& judged, RowId id,
   ordered_json object{{"penstock", 1}, {"store", judged.source}};
   object["row"] = judgement_json(stored, judged.judgements[place]);
   object["row"]["build"] = stored.row.build;
-  object["row"]["origin"] = stored.origin ? ordered_json(index(*stored.origin)) : ordered_json();
+  object["row"]["origin"] = or_null(stored.origin, number_of);
   object["row"]["facts"] = stored.row.environment;
   object["row"]["canary_ns"] = stored.row.canary_ns;
   object["row"]["median_ns"] = median_ns(stored.row);
   object["row"]["spread"] = spread_of(stored.row);
   object["row"]["samples_ns"] = stored.row.samples_ns;
-  object["verdicts"] = ordered_json::array();
-  for (const RowVerdict& verdict : verdicts) {
-    object["verdicts"].push_back(
-        {{"at", verdict.at}, {"state", name(verdict.state)}, {"why", verdict.why}});
-  }
+  object["verdicts"] = list_json(verdicts, [](const RowVerdict& verdict) {
+    return ordered_json{{"at", verdict.at}, {"state", name(verdict.state)}, {"why", verdict.why}};
+  });
   return object;
 }
 
@@ -256,7 +252,7 @@ ordered_json profile_check_json(const JudgedRows& judged, const SpotCheck* measu
   }
   document["not_valid"] = std::move(doubtful);
   document["sound"] = std::move(sound);
-  document["unreadable"] = unreadable_json(judged);
+  document["unreadable"] = unreadable_json(judged.unreadable);
   if (measured != nullptr) document["spot_check"] = spot_json(*measured);
   return document;
 }

@@ -293,18 +293,19 @@ nlohmann::ordered_json measured_row_json(const MeasuredRow& row) {
 std::string rows_text(const std::vector<MeasuredRow>& used) {
   constexpr std::size_t most_rows = 40;
   if (used.empty()) return "";
-  std::vector<std::vector<std::string>> table{
-      {"row", "state", "kernel", "pass", "measured at", "shape"}};
-  for (std::size_t i = 0; i < std::min(used.size(), most_rows); ++i) {
-    const MeasuredRow& row = used[i];
-    table.push_back({fmt::format("{}", row.id), row.suspect ? "suspect" : "valid", row.kernel,
-                     row.pass, row.measured_at, row.shape});
-  }
-  std::string text = "profile rows used\n" + aligned(table, {1, 2, 3, 4, 5});
-  if (used.size() > most_rows) {
-    text += fmt::format("({} more; --json has all)\n", used.size() - most_rows);
-  }
-  return text;
+  const auto cells = [](const MeasuredRow& row) -> TableRow {
+    return {fmt::format("{}", row.id),
+            row.suspect ? "suspect" : "valid",
+            row.kernel,
+            row.pass,
+            row.measured_at,
+            row.shape};
+  };
+  return "profile rows used\n" +
+         aligned(table_rows({"row", "state", "kernel", "pass", "measured at", "shape"}, used, cells,
+                            most_rows),
+                 {1, 2, 3, 4, 5}) +
+         more_text(used.size(), most_rows);
 }
 
 }  // namespace penstock

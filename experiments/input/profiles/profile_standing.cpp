@@ -102,8 +102,7 @@ ordered_json entry_json(const ProfileEntry& entry) {
   for (const auto& [name, value] : entry.numbers) object["numbers"][name] = value;
   if (entry.sequence) object["sequence"] = *entry.sequence;
   if (entry.counts_tokens) object["counts"] = "tokens";
-  object["points"] = ordered_json::array();
-  for (const ProfilePoint& point : entry.points) object["points"].push_back(point_json(point));
+  object["points"] = list_json(entry.points, point_json);
   return object;
 }
 
@@ -146,20 +145,20 @@ std::vector<std::size_t> most_doubtful_first(const JudgedRows& judged) {
 std::string rows_table(const JudgedRows& judged, const std::vector<std::size_t>& places,
                        std::size_t most_lines) {
   if (places.empty()) return "";
-  std::vector<std::vector<std::string>> table{{"row", "state", "kernel", "pass", "shape", "why"}};
-  for (const std::size_t i : places) {
-    if (table.size() > most_lines) break;
+  const auto cells = [&](std::size_t i) -> TableRow {
     const RowJudgement& judgement = judged.judgements[i];
     const KernelPoint& point = judged.rows[i].row.point;
-    table.push_back({fmt::format("{}", index(judgement.id)), std::string(standing_of(judgement)),
-                     point.kernel, point.pass, point.shape,
-                     fmt::format("{}", fmt::join(judgement.reasons, "; "))});
-  }
-  std::string text = aligned(table, {1, 2, 3, 4, 5});
-  if (places.size() > most_lines) {
-    text += fmt::format("({} more; --json has all)\n", places.size() - most_lines);
-  }
-  return text;
+    return {fmt::format("{}", index(judgement.id)),
+            std::string(standing_of(judgement)),
+            point.kernel,
+            point.pass,
+            point.shape,
+            fmt::format("{}", fmt::join(judgement.reasons, "; "))};
+  };
+  return aligned(table_rows({"row", "state", "kernel", "pass", "shape", "why"}, places, cells,
+                            most_lines),
+                 {1, 2, 3, 4, 5}) +
+         more_text(places.size(), most_lines);
 }
 
 std::string next_steps(const JudgedRows& judged) {
@@ -183,6 +182,7 @@ std::string next_steps(const JudgedRows& judged) {
 
 ordered_json judgement_json(const StoredRow& stored, const RowJudgement& judgement) {
   const KernelPoint& point = stored.row.point;
+  const auto number = [](RowId id) { return index(id); };
   return {{"id", index(stored.id)},
           {"state", name(judgement.state)},
           {"unfit", judgement.unfit},
@@ -190,8 +190,7 @@ ordered_json judgement_json(const StoredRow& stored, const RowJudgement& judgeme
           {"score", judgement.score},
           {"reasons", judgement.reasons},
           {"of_this_machine", !judgement.elsewhere},
-          {"superseded_by", judgement.superseded_by ? ordered_json(index(*judgement.superseded_by))
-                                                    : ordered_json()},
+          {"superseded_by", or_null(judgement.superseded_by, number)},
           {"kernel", point.kernel},
           {"pass", point.pass},
           {"shape", point.shape},
@@ -200,12 +199,10 @@ ordered_json judgement_json(const StoredRow& stored, const RowJudgement& judgeme
           {"measured_at", stored.row.measured_at}};
 }
 
-ordered_json unreadable_json(const JudgedRows& judged) {
-  ordered_json all = ordered_json::array();
-  for (const UnreadableRow& row : judged.unreadable) {
-    all.push_back({{"id", index(row.id)}, {"why", row.why}});
-  }
-  return all;
+ordered_json unreadable_json(const std::vector<UnreadableRow>& rows) {
+  return list_json(rows, [](const UnreadableRow& row) {
+    return ordered_json{{"id", index(row.id)}, {"why", row.why}};
+  });
 }
 
 std::string unreadable_text(const JudgedRows& judged) {
@@ -277,11 +274,9 @@ CheckedStore measured_check(const std::string& path, double budget_s) {
 }
 
 ordered_json recovery_json(const Recovery& recovery) {
-  ordered_json damaged = ordered_json::array();
-  for (const UnreadableRow& row : recovery.damaged) {
-    damaged.push_back({{"id", index(row.id)}, {"why", row.why}});
-  }
-  return {{"penstock", 1}, {"readable", recovery.readable}, {"damaged", damaged}};
+  return {{"penstock", 1},
+          {"readable", recovery.readable},
+          {"damaged", unreadable_json(recovery.damaged)}};
 }
 
 std::string recovery_text(const Recovery& recovery) {
@@ -297,10 +292,8 @@ ordered_json snapshot_json(const JudgedRows& judged, const Profile& profile,
   if (!profile.device.empty()) inside["device"] = profile.device;
   inside["environment"] = profile.environment;
   inside["taken_at"] = at;
-  inside["rows"] = ordered_json::array();
-  for (const MeasuredRow& row : profile.rows) inside["rows"].push_back(measured_row_json(row));
-  inside["layers"] = ordered_json::array();
-  for (const ProfileEntry& entry : profile.entries) inside["layers"].push_back(entry_json(entry));
+  inside["rows"] = list_json(profile.rows, measured_row_json);
+  inside["layers"] = list_json(profile.entries, entry_json);
   inside["checksum"] = profile_checksum(nlohmann::json::parse(printed(inside)));
   return {{"penstock", 1},
           {"description", fmt::format("{} of {}, written by penstock",

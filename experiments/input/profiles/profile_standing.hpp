@@ -39,8 +39,8 @@ std::string next_steps(const JudgedRows& judged);
 /// A row and its judgement, without samples.
 nlohmann::ordered_json judgement_json(const StoredRow& stored, const RowJudgement& judgement);
 
-/// The unreadable rows and why; empty if there are none.
-nlohmann::ordered_json unreadable_json(const JudgedRows& judged);
+/// Unreadable rows and why; empty if there are none.
+nlohmann::ordered_json unreadable_json(const std::vector<UnreadableRow>& rows);
 std::string unreadable_text(const JudgedRows& judged);
 
 /// Some rows of a store, judged today against all of its rows.

@@ -47,10 +47,6 @@ std::string table_of(const std::vector<TriedChange>& changes, const ChangePlan& 
 /// Faster changes that fit worse, listed at most.
 constexpr std::size_t most_lacking = 5;
 
-std::string more_text(std::size_t all, std::size_t listed) {
-  return all > listed ? fmt::format("({} more; --json has all)\n", all - listed) : "";
-}
-
 std::string list_text(const char* number, const ChangeList& list, const ChangePlan& plan,
                       std::size_t best) {
   const std::vector<TriedChange> listed = cheapest(list, best);
