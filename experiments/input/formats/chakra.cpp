@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include <array>
+#include <cstddef>
 #include <protozero/pbf_builder.hpp>
 #include <protozero/varint.hpp>
 #include <string_view>
@@ -31,40 +32,16 @@ enum class AttributeField : protozero::pbf_tag_type {
   bool_val = 27,
   string_val = 29,
 };
-enum class NodeType : std::int32_t {
-  mem_load = 2,
-  mem_store = 3,
-  comp = 4,
-  comm_send = 5,
-  comm_recv = 6,
-  comm_coll = 7,
-};
-enum class CollectiveType : std::int64_t { all_reduce = 0, all_gather = 2, reduce_scatter = 7 };
+/// By kind of node: its NodeType.
+constexpr std::array<std::int32_t, 6> node_types{4, 5, 6, 7, 3, 2};
 
 using NodeMessage = protozero::pbf_builder<NodeField>;
 using AttributeMessage = protozero::pbf_builder<AttributeField>;
 
-NodeType type_of(TraceNodeKind kind) {
-  switch (kind) {
-    case TraceNodeKind::compute:
-      return NodeType::comp;
-    case TraceNodeKind::send:
-      return NodeType::comm_send;
-    case TraceNodeKind::receive:
-      return NodeType::comm_recv;
-    case TraceNodeKind::store:
-      return NodeType::mem_store;
-    case TraceNodeKind::load:
-      return NodeType::mem_load;
-    default:
-      return NodeType::comm_coll;
-  }
-}
-
-CollectiveType collective_of(TraceNodeKind kind) {
-  if (kind == TraceNodeKind::all_gather) return CollectiveType::all_gather;
-  return kind == TraceNodeKind::all_reduce ? CollectiveType::all_reduce
-                                           : CollectiveType::reduce_scatter;
+/// The CollectiveCommType of an all-gather, a reduce-scatter or an all-reduce.
+std::uint64_t collective_type(CollectiveKind kind) {
+  if (kind == CollectiveKind::all_gather) return 2;
+  return kind == CollectiveKind::reduce_scatter ? 7 : 0;
 }
 
 std::string name_of(const Plan& plan, const TraceNode& node) {
@@ -158,7 +135,7 @@ class Writer {
     NodeMessage message(text);
     message.add_uint64(NodeField::id, number);
     message.add_string(NodeField::name, name_of(plan_, node));
-    message.add_enum(NodeField::type, static_cast<std::int32_t>(type_of(node.kind)));
+    message.add_enum(NodeField::type, node_types[static_cast<std::size_t>(node.kind)]);
     message.add_packed_uint64(NodeField::data_deps, needs.begin(), needs.end());
     if (node.kind == TraceNodeKind::compute) {
       message.add_uint64(NodeField::duration_micros, node.micros);
@@ -178,8 +155,8 @@ class Writer {
       attributes.add_int32("comm_dst", device(sends ? node.peer : rank_));
       attributes.add_int32("comm_tag", node.tag);
       attributes.add_int64("comm_size", node.amount);
-    } else if (is_collective(node.kind)) {
-      attributes.add_int64("comm_type", static_cast<std::uint64_t>(collective_of(node.kind)));
+    } else if (node.kind == TraceNodeKind::collective) {
+      attributes.add_int64("comm_type", collective_type(node.collective));
       attributes.add_int64("comm_size", node.amount);
       attributes.add_string("pg_name", fmt::format("{}", index(rank_) + 1));
     } else if (node.kind == TraceNodeKind::compute) {

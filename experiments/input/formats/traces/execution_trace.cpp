@@ -31,17 +31,6 @@ std::uint64_t collective_bytes(double bytes) {
   return at_least_one(static_cast<std::uint64_t>(std::ceil(bytes)));
 }
 
-TraceNodeKind node_kind(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_gather:
-      return TraceNodeKind::all_gather;
-    case CollectiveKind::reduce_scatter:
-      return TraceNodeKind::reduce_scatter;
-    default:
-      return TraceNodeKind::all_reduce;
-  }
-}
-
 class Builder {
  public:
   Builder(const Plan& plan, const Costs& costs, const Demand& demand)
@@ -145,8 +134,11 @@ class Builder {
     const bool gathers = one.kind == CollectiveKind::all_gather;
     const double whole = replicated_bytes(stage);
     const double bytes = gathers ? whole / demand_.replicas.data : whole * one.factor * one.times;
-    done_[task] = of(rank).add(
-        {.kind = node_kind(one.kind), .task = task, .amount = collective_bytes(bytes)}, needs_);
+    done_[task] = of(rank).add({.kind = TraceNodeKind::collective,
+                                .task = task,
+                                .collective = one.kind,
+                                .amount = collective_bytes(bytes)},
+                               needs_);
   }
 
   Message add_message(TaskId task, Rank from, Rank to, std::uint64_t bytes,
@@ -214,8 +206,9 @@ std::span<const std::uint32_t> RankTrace::needs_of(std::uint32_t node) const {
 
 bool ExecutionTrace::has_collectives() const {
   return std::any_of(ranks.begin(), ranks.end(), [](const RankTrace& rank) {
-    return std::any_of(rank.nodes.begin(), rank.nodes.end(),
-                       [](const TraceNode& node) { return is_collective(node.kind); });
+    return std::any_of(rank.nodes.begin(), rank.nodes.end(), [](const TraceNode& node) {
+      return node.kind == TraceNodeKind::collective;
+    });
   });
 }
 

@@ -15,21 +15,16 @@ enum class TraceNodeKind : std::uint8_t {
   compute,
   send,
   receive,
-  all_reduce,
-  reduce_scatter,
-  all_gather,
+  collective,
   store,  // to host memory
   load,   // from host memory
 };
-
-constexpr bool is_collective(TraceNodeKind kind) {
-  return kind >= TraceNodeKind::all_reduce && kind <= TraceNodeKind::all_gather;
-}
 
 /// A node in the trace of a rank. Its number is its position there.
 struct TraceNode {
   TraceNodeKind kind;
   TaskId task;                   // of the plan; of a query, the task asked about
+  CollectiveKind collective{};   // of a collective
   bool asks = false;             // a query to a rank that cannot know whether the task is done
   Rank peer{};                   // of a send or receive: the other rank
   std::uint32_t tag = 0;         // of a send or receive: unique in all traces
