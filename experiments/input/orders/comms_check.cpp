@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -37,6 +39,12 @@ std::vector<Cell> cells_of(const OrderFile& order, Rank rank) {
             [](const Cell& a, const Cell& b) { return a.column < b.column; });
   return cells;
 }
+
+/// What has a wait in an order with waits, and its wait.
+constexpr std::array<std::pair<Comm, Comm>, 3> comms_with_waits{
+    {{Comm::send_forward, Comm::wait_send_forward},
+     {Comm::send_backward, Comm::wait_send_backward},
+     {Comm::reduce_grad, Comm::wait_reduce_grad}}};
 
 class Check {
  public:
@@ -174,25 +182,19 @@ class Check {
     return {};
   }
 
-  /// The wait that a SEND or a REDUCE_GRAD needs in an order with waits.
-  static std::optional<CommCell> wait_of(const CommCell& cell) {
-    CommCell wait = cell;
-    if (cell.comm == Comm::send_forward) {
-      wait.comm = Comm::wait_send_forward;
-    } else if (cell.comm == Comm::send_backward) {
-      wait.comm = Comm::wait_send_backward;
-    } else if (cell.comm == Comm::reduce_grad) {
-      wait.comm = Comm::wait_reduce_grad;
-    } else {
-      return std::nullopt;
+  /// The wait that a SEND or a REDUCE_GRAD needs.
+  static std::optional<CommCell> wait_of(CommCell cell) {
+    for (const auto& [comm, wait] : comms_with_waits) {
+      if (cell.comm != comm) continue;
+      cell.comm = wait;
+      return cell;
     }
-    return wait;
+    return std::nullopt;
   }
-  static CommCell waited_for(const CommCell& wait) {
-    CommCell cell = wait;
-    cell.comm = wait.comm == Comm::wait_send_forward    ? Comm::send_forward
-                : wait.comm == Comm::wait_send_backward ? Comm::send_backward
-                                                        : Comm::reduce_grad;
+  static CommCell waited_for(CommCell cell) {
+    for (const auto& [comm, wait] : comms_with_waits) {
+      if (cell.comm == wait) cell.comm = comm;
+    }
     return cell;
   }
 
@@ -214,12 +216,15 @@ class Check {
       return fmt::format("{} is on rank {}, which does not hold stage {}", text(cell), index(rank),
                          index(cell.stage));
     }
-    if (is_wait(cell.comm)) return fault_of_wait(cell, progress);
-    if (is_exchange(cell.comm)) return fault_of_exchange(cell, progress);
-    if (!is_send(cell.comm) && !is_receive(cell.comm)) return fault_of_weights(cell, progress);
+    if (cell.comm == Comm::unshard || cell.comm == Comm::reshard) {
+      return fault_of_weights(cell, progress);
+    }
     if (!progress.done.insert(key_of(cell)).second) {
       return fmt::format("{} appears twice", text(cell));
     }
+    if (is_wait(cell.comm)) return fault_of_wait(cell, progress);
+    if (is_exchange(cell.comm)) return fault_of_exchange(cell, progress);
+    if (cell.comm == Comm::reduce_grad) return fault_of_reduction(cell, progress);
     const auto tensor = tensor_of(cell);
     if (!tensor) {
       return fmt::format("{} has no partner: the neighbour of stage {} is not on another rank",
@@ -238,9 +243,6 @@ class Check {
   }
 
   std::string fault_of_exchange(const CommCell& cell, Progress& progress) const {
-    if (!progress.done.insert(key_of(cell)).second) {
-      return fmt::format("{} appears twice", text(cell));
-    }
     const auto tensor = tensor_of(cell);
     if (!tensor) {
       return fmt::format("{} has no reader: the neighbour of stage {} is not on its rank",
@@ -252,29 +254,24 @@ class Check {
   }
 
   static std::string fault_of_wait(const CommCell& cell, Progress& progress) {
-    if (!progress.done.insert(key_of(cell)).second) {
-      return fmt::format("{} appears twice", text(cell));
-    }
     const CommCell before = waited_for(cell);
     if (cell.comm == Comm::wait_reduce_grad) progress.reducing.reset();
     if (progress.done.contains(key_of(before))) return {};
     return fmt::format("{} has no {} before it", text(cell), text(before));
   }
 
-  std::string fault_of_weights(const CommCell& cell, Progress& progress) const {
-    const bool gathered = progress.gathered.contains(cell.stage);
-    if (cell.comm == Comm::reduce_grad) {
-      if (!progress.done.insert(key_of(cell)).second) {
-        return fmt::format("{} appears twice", text(cell));
-      }
-      if (has_waits_ && progress.reducing) {
-        return fmt::format("{} comes before {}WAIT_REDUCE_GRAD; a rank reduces one stage at a time",
-                           text(cell), index(*progress.reducing));
-      }
-      progress.reducing = cell.stage;
-      if (progress.backwards_left[cell.stage] == 0) return {};
-      return fmt::format("{} comes before the last backward of its stage", text(cell));
+  std::string fault_of_reduction(const CommCell& cell, Progress& progress) const {
+    if (has_waits_ && progress.reducing) {
+      return fmt::format("{} comes before {}WAIT_REDUCE_GRAD; a rank reduces one stage at a time",
+                         text(cell), index(*progress.reducing));
     }
+    progress.reducing = cell.stage;
+    if (progress.backwards_left[cell.stage] == 0) return {};
+    return fmt::format("{} comes before the last backward of its stage", text(cell));
+  }
+
+  static std::string fault_of_weights(const CommCell& cell, Progress& progress) {
+    const bool gathered = progress.gathered.contains(cell.stage);
     if ((cell.comm == Comm::unshard) == gathered) {
       return fmt::format("{}: the weights of stage {} are {}", text(cell), index(cell.stage),
                          gathered ? "gathered already" : "not gathered");
