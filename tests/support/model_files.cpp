@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/formats/registry.hpp"
@@ -63,9 +64,26 @@ ModelTotals totals_of(const ModelGraph& graph) {
   return totals;
 }
 
-bool notes_say(const ModelFile& file, const std::string& text) {
+bool has_note(const ModelFile& file, std::string_view text) {
   return std::any_of(file.notes.begin(), file.notes.end(),
                      [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+LayerSpec layer(const ModelFile& file, const std::string& kind) {
+  for (const BlockSpec& block : file.spec.blocks) {
+    for (const LayerSpec& part : block.parts) {
+      if (part.kind == kind) return part;
+    }
+  }
+  throw std::runtime_error("no layer is of kind " + kind);
+}
+
+std::string expert_layers(const ModelFile& file) {
+  std::string text;
+  for (const BlockSpec& block : file.spec.blocks) {
+    if (block.cut_evenly) text += block.parts.back().kind == "moe" ? '1' : '0';
+  }
+  return text;
 }
 
 }  // namespace penstock::testing

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/input/model_files/model_file.hpp"
+#include "hardware_models/spec/model_spec.hpp"
 
 namespace penstock::testing {
 
@@ -30,6 +32,12 @@ struct ModelTotals {
 ModelTotals totals_of(const ModelGraph& graph);
 
 /// Whether a note of a file contains a text.
-bool notes_say(const ModelFile& file, const std::string& text);
+bool has_note(const ModelFile& file, std::string_view text);
+
+/// The first layer of a kind. Throws std::runtime_error if there is none.
+LayerSpec layer(const ModelFile& file, const std::string& kind);
+
+/// "0011": which layers have experts.
+std::string expert_layers(const ModelFile& file);
 
 }  // namespace penstock::testing

@@ -9,17 +9,11 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/model_files.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
-namespace {
-
-std::string deepspeed_refusal(const std::string& text) {
-  return refused_at([&] { parse_model_file(text); });
-}
-
-}  // namespace
 
 TEST_CASE("DeepSpeed: a config's batch, ZeRO level, pipeline and precision are read") {
   const ModelFile file = parse_model_file(R"({
@@ -75,7 +69,7 @@ TEST_CASE(
   CHECK(parse_model_file(R"({"zero_optimization": {"stage": 1}})").command.overlap_sums == false);
   CHECK(parse_model_file(R"({"zero_optimization": {"stage": 1, "overlap_comm": true}})")
             .command.overlap_sums == true);
-  CHECK(deepspeed_refusal(R"({"zero_optimization": {"stage": 2}, "pipeline": {"stages": 4}})") ==
+  CHECK(refusal_of_model(R"({"zero_optimization": {"stage": 2}, "pipeline": {"stages": 4}})") ==
         "/zero_optimization/stage: a pipeline runs with ZeRO-0 and ZeRO-1");
 }
 
@@ -100,14 +94,14 @@ TEST_CASE("DeepSpeed: older keys are read or refused, and what is not read is na
               .notes.empty());
   }
   for (const char* key : {"torch_autocast", "amp"}) {
-    CHECK(deepspeed_refusal(
+    CHECK(refusal_of_model(
               fmt::format(R"({{"zero_optimization": {{}}, "{}": {{"enabled": true}}}})", key)) ==
           fmt::format("/{}/enabled: weights in fp32 whose products run in another type are not "
                       "simulated; state bf16 or fp16",
                       key));
   }
   for (const char* key : {"cpu_offload", "cpu_offload_params"}) {
-    CHECK(deepspeed_refusal(fmt::format(R"({{"zero_optimization": {{"{}": true}}}})", key)) ==
+    CHECK(refusal_of_model(fmt::format(R"({{"zero_optimization": {{"{}": true}}}})", key)) ==
           fmt::format("/zero_optimization/{}: optimizer state and parameters on the host are not "
                       "simulated",
                       key));
@@ -123,7 +117,7 @@ TEST_CASE("DeepSpeed: MiCS are groups of the replicas that make up the batch") {
   };
   CHECK(parse_model_file(config(128, 8)).command.shard_groups == 2);
   CHECK_FALSE(parse_model_file(config(128, -1)).command.shard_groups);
-  CHECK(deepspeed_refusal(config(128, 6)) ==
+  CHECK(refusal_of_model(config(128, 6)) ==
         "/zero_optimization/mics_shard_size: its groups are those of train_batch_size / "
         "(train_micro_batch_size_per_gpu x gradient_accumulation_steps) replicas, which they must "
         "divide");
@@ -145,16 +139,16 @@ TEST_CASE("DeepSpeed: what changes the layout and is not simulated is refused by
             "simulated"},
            {R"("model_parallel": {"size": 2})",
             "/model_parallel: it changes the layout and is not read"}}) {
-    CHECK(deepspeed_refusal(with(more)) == refusal);
+    CHECK(refusal_of_model(with(more)) == refusal);
   }
-  CHECK(deepspeed_refusal(R"({"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}})") ==
+  CHECK(refusal_of_model(R"({"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}})") ==
         "/zero_optimization/zero_hpz_partition_size: a second copy of the weights inside machines "
         "(hpZ) is not simulated");
   CHECK(
-      deepspeed_refusal(R"({"zero_optimization": {"stage": 3, "zero_quantized_weights": true}})") ==
+      refusal_of_model(R"({"zero_optimization": {"stage": 3, "zero_quantized_weights": true}})") ==
       "/zero_optimization/zero_quantized_weights: gathers and sums of quantized values are not "
       "simulated");
-  CHECK(deepspeed_refusal(
+  CHECK(refusal_of_model(
             R"({"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}})") ==
         "/zero_optimization/offload_param/device: optimizer state and parameters on the host are "
         "not simulated");

@@ -135,22 +135,22 @@ TEST_CASE("dnn-partitioning: a model for inference has no backward times") {
   const ModelFile file = parse_model_file(
       graph({node(0, "a", 1, false, ""), node(1, "b", 1, false, "")}, edge(0, 1, 4)));
   CHECK(!file.graph.layers[0].backward_us);
-  CHECK(notes_say(file, "for inference"));
-  CHECK(!notes_say(parse_model_file(training), "for inference"));
+  CHECK(has_note(file, "for inference"));
+  CHECK(!has_note(parse_model_file(training), "for inference"));
 }
 
 TEST_CASE("dnn-partitioning: what accelerators cannot run takes its time on a CPU, and is noted") {
   const ModelFile file =
       parse_model_file(replaced(training, "\"supportedOnFpga\": 1", "\"supportedOnFpga\": false"));
   CHECK(file.graph.layers[2].forward_us == 20000);
-  CHECK(notes_say(file, "1 node runs on CPUs only"));
+  CHECK(has_note(file, "1 node runs on CPUs only"));
 }
 
 TEST_CASE("dnn-partitioning: an edge without a size has that of its cost at 2 GiB/s") {
   const ModelFile file =
       parse_model_file(replaced(training, R"("cost": 1, "size": 64)", R"("cost": 500)"));
   CHECK(file.graph.layers[0].activation_bytes == doctest::Approx(1073741824));
-  CHECK(notes_say(file, "1 edge has a cost and no size"));
+  CHECK(has_note(file, "1 edge has a cost and no size"));
 }
 
 TEST_CASE("dnn-partitioning: what does not fit is refused with its pointer") {

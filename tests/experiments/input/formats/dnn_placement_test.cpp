@@ -22,7 +22,8 @@ std::string dnn_placement_with(const std::string& what, const std::string& by) {
   return refusal_of_model(replaced(placed_graph, what, by));
 }
 
-/// Why a placement does not fit a model of two layers with the ids 10 and 20; "accepted" if it does.
+/// Why a placement does not fit a model of two layers with the ids 10 and 20; "accepted" if it
+/// does.
 std::string fit_of(const std::vector<std::vector<LayerIndex>>& stages, bool ids) {
   ModelFile cut;
   cut.stages = stages;
@@ -41,8 +42,8 @@ TEST_CASE("dnn-placement: each device with nodes is a stage, accelerators first"
   CHECK(file.stages[0] == std::vector{LayerIndex{2}, LayerIndex{1}});
   CHECK(file.stages[1] == std::vector{LayerIndex{3}});
   CHECK(file.stages[2] == std::vector{LayerIndex{4}});
-  CHECK(notes_say(file, "the stages from 2 on are theirs"));
-  CHECK(!notes_say(parse_model_file(replaced(placed_graph, "[4]", "[]")), "CPUs have nodes"));
+  CHECK(has_note(file, "the stages from 2 on are theirs"));
+  CHECK(!has_note(parse_model_file(replaced(placed_graph, "[4]", "[]")), "CPUs have nodes"));
 }
 
 TEST_CASE("dnn-placement: what does not fit is refused with its pointer") {

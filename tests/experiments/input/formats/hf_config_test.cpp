@@ -13,6 +13,7 @@
 #include "experiments/input/model_files/model_file.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/model_files.hpp"
 #include "tests/support/model_parameters.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -45,32 +46,16 @@ json hf_config_with(json config, const std::string& key, const json& value) {
   return config;
 }
 
-/// The layers of all blocks that are of a kind.
-std::vector<LayerSpec> layers_of(const ModelFile& file, const std::string& kind) {
-  std::vector<LayerSpec> found;
-  for (const BlockSpec& block : file.spec.blocks) {
-    for (const LayerSpec& layer : block.parts) {
-      if (layer.kind == kind) found.push_back(layer);
-    }
-  }
-  return found;
-}
-
-/// "0011": which layers have experts.
-std::string expert_layers(const ModelFile& file) {
-  std::string text;
-  for (const BlockSpec& block : file.spec.blocks) {
-    if (block.cut_evenly) text += block.parts.back().kind == "moe" ? '1' : '0';
-  }
-  return text;
-}
-
 /// "40": the windows of all layers, 0 where there is none.
 std::string windows(const json& config) {
   std::string text;
-  for (const LayerSpec& layer : layers_of(model(config), "attention")) {
-    const auto window = layer.numbers.find("window");
-    text += fmt::format("{}", window == layer.numbers.end() ? 0 : window->second);
+  for (const BlockSpec& block : model(config).spec.blocks) {
+    for (const LayerSpec& part : block.parts) {
+      const auto window = part.numbers.find("window");
+      if (part.kind == "attention") {
+        text += fmt::format("{}", window == part.numbers.end() ? 0 : window->second);
+      }
+    }
   }
   return text;
 }
@@ -105,23 +90,23 @@ TEST_CASE("facts that a config states take the place of those of its architectur
                  {"qk_norm", true},
                  {"tie_word_embeddings", true}});
   const ModelFile file = model(config);
-  CHECK(layers_of(file, "embedding")[0].numbers.at("positions") == 512);
-  CHECK(layers_of(file, "norm")[0].numbers.at("bias") == 1);
-  CHECK(layers_of(file, "mlp")[0].numbers.at("gated") == 0);
-  CHECK(layers_of(file, "mlp")[0].numbers.at("bias") == 1);
-  CHECK(layers_of(file, "attention")[0].numbers.at("qk_norm") == 1);
-  CHECK(layers_of(file, "attention")[0].numbers.at("out_bias") == 1);
-  CHECK(layers_of(file, "head")[0].numbers.at("tied") == 1);
+  CHECK(layer(file, "embedding").numbers.at("positions") == 512);
+  CHECK(layer(file, "norm").numbers.at("bias") == 1);
+  CHECK(layer(file, "mlp").numbers.at("gated") == 0);
+  CHECK(layer(file, "mlp").numbers.at("bias") == 1);
+  CHECK(layer(file, "attention").numbers.at("qk_norm") == 1);
+  CHECK(layer(file, "attention").numbers.at("out_bias") == 1);
+  CHECK(layer(file, "head").numbers.at("tied") == 1);
 }
 
 TEST_CASE("biases are where a config and the code of its architecture put them") {
   const auto biases = [](const json& config) {
     const ModelFile file = model(config);
-    const NamedNumbers attention = layers_of(file, "attention")[0].numbers;
+    const NamedNumbers attention = layer(file, "attention").numbers;
     std::string text = attention.at("qkv_bias") == 1 ? "qkv " : "";
     if (attention.at("out_bias") == 1) text += "out ";
     if (file.spec.blocks[1].parts.back().kind == "mlp") {
-      text += layers_of(file, "mlp")[0].numbers.at("bias") == 1 ? "mlp" : "";
+      text += layer(file, "mlp").numbers.at("bias") == 1 ? "mlp" : "";
     }
     return text;
   };
@@ -137,21 +122,10 @@ TEST_CASE("biases are where a config and the code of its architecture put them")
 }
 
 TEST_CASE("what a config has and its layers cannot have is noted") {
-  const auto noted = [](const json& config, const char* what) {
-    const std::vector<std::string> notes = model(config).notes;
-    return fmt::format("{}", fmt::join(notes, "; ")).find(what) != std::string::npos;
-  };
-  CHECK(noted(hf_config_with(small(), "model_type", "gpt_oss"), "attention sinks"));
-  CHECK(noted(hf_config_with(small(), "layer_norm_elementwise_affine", false),
-              "norms are counted with"));
-  CHECK_FALSE(noted(small(), "norms are counted with"));
-}
-
-TEST_CASE("a number that does not go with a degree is told by its kind, not by a place") {
-  const LayerSpec attention = layers_of(model(small()), "attention")[0];
-  CHECK(refused_at([&] {
-          (void)work_of(attention, CellShape{.tensor = 3});
-        }).starts_with("a layer of kind \"attention\", heads: 8 is not divisible"));
+  CHECK(has_note(model(hf_config_with(small(), "model_type", "gpt_oss")), "attention sinks"));
+  CHECK(has_note(model(hf_config_with(small(), "layer_norm_elementwise_affine", false)),
+                 "norms are counted with"));
+  CHECK_FALSE(has_note(model(small()), "norms are counted with"));
 }
 
 TEST_CASE("the rule of an architecture says which layers have experts") {
@@ -173,9 +147,9 @@ TEST_CASE("shared experts are as wide as stated, or as many of the others") {
                  {"num_experts_per_tok", 2},
                  {"moe_intermediate_size", 32},
                  {"n_shared_experts", 2}});
-  CHECK(layers_of(model(config), "moe")[0].numbers.at("shared_intermediate") == 64);
+  CHECK(layer(model(config), "moe").numbers.at("shared_intermediate") == 64);
   config["shared_expert_intermediate_size"] = 100;
-  CHECK(layers_of(model(config), "moe")[0].numbers.at("shared_intermediate") == 100);
+  CHECK(layer(model(config), "moe").numbers.at("shared_intermediate") == 100);
 }
 
 TEST_CASE("a sliding window is in force where the architecture uses it") {
@@ -218,14 +192,14 @@ TEST_CASE("windows of smaller classes are in the layers that their code says") {
 
 TEST_CASE("dropout of scores is not that of outputs, and norms of Llama 4 have no weights") {
   const LayerSpec dropped =
-      layers_of(model(hf_config_with(small(), "attention_dropout", 0.1)), "attention")[0];
+      layer(model(hf_config_with(small(), "attention_dropout", 0.1)), "attention");
   CHECK(dropped.numbers.at("dropout") == 0);
   CHECK(dropped.numbers.at("score_dropout") == 0.1);
   json llama4 = hf_config_with(small(), "model_type", "llama4_text");
   llama4["head_dim"] = 8;
-  CHECK(layers_of(model(llama4), "attention")[0].numbers.at("plain_qk_norm") == 1);
+  CHECK(layer(model(llama4), "attention").numbers.at("plain_qk_norm") == 1);
   llama4["use_qk_norm"] = false;
-  CHECK(layers_of(model(llama4), "attention")[0].numbers.at("qk_norm") == 0);
+  CHECK(layer(model(llama4), "attention").numbers.at("qk_norm") == 0);
 }
 
 TEST_CASE("one expert without a number of chosen ones is an MLP") {

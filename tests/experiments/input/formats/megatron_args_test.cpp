@@ -1,9 +1,11 @@
 #include <doctest/doctest.h>
 
+#include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/megatron_arguments.hpp"
+#include "tests/support/model_files.hpp"
 #include "tests/support/model_parameters.hpp"
 
 namespace penstock::testing {
@@ -50,7 +52,7 @@ torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py \
 }  // namespace
 
 TEST_CASE("a script's arrays and variables come together to the command that it would run") {
-  const ModelFile file = megatron_args_model(script);
+  const ModelFile file = parse_model_file(script);
   CHECK(file.format == "megatron-args");
   // 12 L h² (1 + 13/(12 h)) + (V + s) h + 2 h, the count of GPT-3 with a table of 51,200 tokens.
   const double h = 12288;
@@ -84,7 +86,7 @@ TEST_CASE("every layer that a command makes is one that its kind takes") {
       "--multi-latent-attention --kv-lora-rank 32 --swiglu --normalization RMSNorm"};
   for (const std::string& command : commands) {
     CAPTURE(command);
-    for (const BlockSpec& block : megatron_args_model(least + command).spec.blocks) {
+    for (const BlockSpec& block : parse_model_file(least + command).spec.blocks) {
       for (const LayerSpec& part : block.parts) {
         CHECK(work_of(part, CellShape{}).kept_bytes > 0);
       }
@@ -93,27 +95,25 @@ TEST_CASE("every layer that a command makes is one that its kind takes") {
 }
 
 TEST_CASE("the same arguments alone, on one line or on several, are the same model") {
-  const double expected = closed_form_parameters(megatron_args_model(least).spec);
-  CHECK(closed_form_parameters(megatron_args_model("python pretrain.py " + least).spec) ==
-        expected);
+  const double expected = closed_form_parameters(parse_model_file(least).spec);
+  CHECK(closed_form_parameters(parse_model_file("python pretrain.py " + least).spec) == expected);
   std::string lines = least;
   for (std::size_t at = 0; (at = lines.find(" --", at)) != std::string::npos;) lines[at] = '\n';
-  CHECK(closed_form_parameters(megatron_args_model(lines).spec) == expected);
-  CHECK(closed_form_parameters(megatron_args_model("ARGS=(" + least + ")").spec) == expected);
+  CHECK(closed_form_parameters(parse_model_file(lines).spec) == expected);
+  CHECK(closed_form_parameters(parse_model_file("ARGS=(" + least + ")").spec) == expected);
   std::string words = lines;
   for (char& c : words) c = c == ' ' ? '\n' : c;
-  CHECK(closed_form_parameters(megatron_args_model(words).spec) == expected);  // one word a line
+  CHECK(closed_form_parameters(parse_model_file(words).spec) == expected);  // one word a line
+  CHECK(closed_form_parameters(parse_model_file("srun sh -c \"python x.py " + least + "\"").spec) ==
+        expected);
   CHECK(closed_form_parameters(
-            megatron_args_model("srun sh -c \"python x.py " + least + "\"").spec) == expected);
-  CHECK(closed_form_parameters(
-            megatron_args_model("A='" + least + "'\nB=\"python $A\"\nsrun sh -c \"$B\"").spec) ==
+            parse_model_file("A='" + least + "'\nB=\"python $A\"\nsrun sh -c \"$B\"").spec) ==
         expected);
 }
 
 TEST_CASE("text that is arguments alone is one command, though a line of it could be one too") {
-  const ModelFile file =
-      megatron_args_model(least + "\n# and how it is cut\n--swiglu --bf16\n\n" +
-                          "--tensor-model-parallel-size 4 --micro-batch-size 2\n");
+  const ModelFile file = parse_model_file(least + "\n# and how it is cut\n--swiglu --bf16\n\n" +
+                                          "--tensor-model-parallel-size 4 --micro-batch-size 2\n");
   CHECK(layer(file, "mlp").numbers.at("gated") == 1);
   CHECK(file.command.tensor == 4);
   CHECK(file.command.microbatch == 2);
@@ -125,7 +125,7 @@ TEST_CASE("of arguments in a variable only the word is lost that only a run woul
       "A=\"" + least + "--swiglu --save $DIR --tensor-model-parallel-size 4\"\n";
   const auto check = [](const std::string& text) {
     CAPTURE(text);
-    const ModelFile file = megatron_args_model(text);
+    const ModelFile file = parse_model_file(text);
     CHECK(file.command.tensor == 4);
     CHECK(layer(file, "mlp").numbers.at("gated") == 1);
     CHECK(has_note(file, "arguments that are not read: --save"));
@@ -140,7 +140,7 @@ TEST_CASE("of arguments in a variable only the word is lost that only a run woul
 
 TEST_CASE("what may stand for any number of arguments is left out with a note") {
   const auto file = [](const std::string& arguments) {
-    return megatron_args_model("python x.py " + least + arguments);
+    return parse_model_file("python x.py " + least + arguments);
   };
   CHECK(has_note(file("--bf16 $MORE"), "line 1: left out: $MORE has no value here"));
   CHECK(has_note(file("--lr 1e-4 $MORE"), "line 1: left out: $MORE has no value here"));
@@ -149,7 +149,7 @@ TEST_CASE("what may stand for any number of arguments is left out with a note") 
 }
 
 TEST_CASE("numbers that a script works out are those of its command") {
-  const ModelFile file = megatron_args_model(
+  const ModelFile file = parse_model_file(
       "TP=2; PP=2; GPUS=16; MBS=2\nDP=$((GPUS / TP / PP))\nGBS=$((DP*MBS*16))\n"
       "torchrun --nproc-per-node=$(($GPUS/2)) --nnodes 2 x.py " +
       least +
@@ -170,8 +170,8 @@ TEST_CASE("what nobody says is as Megatron-LM has it: GELU, LayerNorm, biases, t
   CHECK(number("", "attention", "kv_heads") == 8);
   CHECK(number("", "attention", "head_dim") == 8);
   CHECK(number("", "attention", "flash") == 1);
-  CHECK(megatron_args_model(least).command.dtype == "fp32");
-  CHECK(megatron_args_model(least).command.recompute == RecomputeMode::none);
+  CHECK(parse_model_file(least).command.dtype == "fp32");
+  CHECK(parse_model_file(least).command.recompute == RecomputeMode::none);
 }
 
 TEST_CASE("each argument of the model changes what it says") {
@@ -202,7 +202,7 @@ TEST_CASE("the vocabulary is padded for all devices of a tensor group alike") {
   const std::string start =
       "--num-layers 4 --hidden-size 64 --num-attention-heads 8 --max-position-embeddings 128 ";
   const auto vocab = [&](const std::string& arguments) {
-    return layer(megatron_args_model(start + arguments), "embedding").numbers.at("vocab");
+    return layer(parse_model_file(start + arguments), "embedding").numbers.at("vocab");
   };
   CHECK(vocab("--vocab-size 50257") == 50304);                                 // 393 times 128
   CHECK(vocab("--vocab-size 50257 --tensor-model-parallel-size 8") == 51200);  // 50 times 1024
@@ -228,11 +228,14 @@ TEST_CASE("experts are those of the arguments, on the layers that --moe-layer-fr
   CHECK(number(experts, "moe", "expert_intermediate") == 96);
   CHECK(number(experts, "moe", "shared_intermediate") == 48);
   CHECK(number("--num-experts 8", "moe", "expert_intermediate") == 256);
-  CHECK(megatron_args_expert_layers("") == "0000");
-  CHECK(megatron_args_expert_layers(experts) == "1111");
-  CHECK(megatron_args_expert_layers(experts + "--moe-layer-freq 2") == "1010");
-  CHECK(megatron_args_expert_layers(experts + "--moe-layer-freq '([0]*1+[1]*3)'") == "0111");
-  CHECK(megatron_args_expert_layers(experts + "--moe-layer-freq ([0]*1+[1]*3)") == "0111");
+  const auto expert_layers_of = [](const std::string& arguments) {
+    return expert_layers(parse_model_file(least + arguments));
+  };
+  CHECK(expert_layers_of("") == "0000");
+  CHECK(expert_layers_of(experts) == "1111");
+  CHECK(expert_layers_of(experts + "--moe-layer-freq 2") == "1010");
+  CHECK(expert_layers_of(experts + "--moe-layer-freq '([0]*1+[1]*3)'") == "0111");
+  CHECK(expert_layers_of(experts + "--moe-layer-freq ([0]*1+[1]*3)") == "0111");
   CHECK(megatron_args_refusal(least + experts + "--moe-layer-freq [1]*5").find("lists 5 layers") !=
         std::string::npos);
 }
@@ -241,11 +244,11 @@ TEST_CASE("groups of experts are those of the arguments, and none without expert
   const std::string groups =
       "--tensor-model-parallel-size 4 --expert-model-parallel-size 8 "
       "--expert-tensor-parallel-size 2 ";
-  const TrainingCommand command = megatron_args_model(least + groups + "--num-experts 16").command;
+  const TrainingCommand command = parse_model_file(least + groups + "--num-experts 16").command;
   CHECK(command.expert == 8);
   CHECK(command.expert_tensor == 2);
-  CHECK_FALSE(megatron_args_model(least + "--num-experts 16").command.expert_tensor);
-  CHECK_FALSE(megatron_args_model(least + groups).command.expert_tensor);
+  CHECK_FALSE(parse_model_file(least + "--num-experts 16").command.expert_tensor);
+  CHECK_FALSE(parse_model_file(least + groups).command.expert_tensor);
 }
 
 TEST_CASE("latent attention is that of DeepSeek") {
@@ -264,8 +267,8 @@ TEST_CASE("latent attention is that of DeepSeek") {
   CHECK(number("--multi-latent-attention", "mla", "rope") == 64);
   CHECK(number("--multi-latent-attention", "mla", "value") == 128);
   const char* const norms = "latent attention without --qk-layernorm: norms";
-  CHECK(has_note(megatron_args_model(least + latent), norms));
-  CHECK_FALSE(has_note(megatron_args_model(least + latent + "--qk-layernorm"), norms));
+  CHECK(has_note(parse_model_file(least + latent), norms));
+  CHECK_FALSE(has_note(parse_model_file(least + latent + "--qk-layernorm"), norms));
 }
 
 }  // namespace penstock::testing

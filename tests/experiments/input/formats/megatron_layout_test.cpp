@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include "experiments/input/formats/megatron/megatron_stages.hpp"
+#include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/megatron_arguments.hpp"
+#include "tests/support/model_files.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
@@ -82,7 +84,7 @@ TEST_CASE("a layout cuts embedding, blocks and head into stages") {
         "0 1 | 2 | 3 | 4 5");
   const std::string two = least + "--pipeline-model-parallel-size 2 ";
   const std::string layout = two + "--pipeline-model-parallel-layout ";
-  const ModelFile file = megatron_args_model(layout + "Et*2|t*2|m|L --mtp-num-layers 1");
+  const ModelFile file = parse_model_file(layout + "Et*2|t*2|m|L --mtp-num-layers 1");
   CHECK(file.command.chunks == 2);
   REQUIRE(file.stages.size() == 4);
   CHECK(file.stages[2] == std::vector{LayerIndex{5}});  // "further 0"
@@ -113,14 +115,14 @@ TEST_CASE("the other ways to cut unevenly give the same kind of stages") {
             .starts_with("line 1: --decoder-first-pipeline-num-layers: the other 3 layers"));
   CHECK(megatron_args_refusal(least + "--pipeline-model-parallel-size 3") ==
         "line 1: --pipeline-model-parallel-size: 4 layers cannot be divided into 3 stages");
-  CHECK(megatron_args_model(
+  CHECK(parse_model_file(
             least + "--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 1")
             .command.chunks == 2);
 }
 
 TEST_CASE("recomputation is that of a Megatron-LM command; what it cannot be has a note") {
   const auto file = [](const std::string& arguments) {
-    return megatron_args_model(least + "--pipeline-model-parallel-size 2 " + arguments);
+    return parse_model_file(least + "--pipeline-model-parallel-size 2 " + arguments);
   };
   const std::string full = "--recompute-granularity full --recompute-method ";
   const TrainingCommand block = file(full + "block --recompute-num-layers 1").command;

@@ -6,25 +6,26 @@
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/megatron_arguments.hpp"
+#include "tests/support/model_files.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 
 TEST_CASE("the optimizer is the command's; one that is not known keeps what Adam keeps") {
   const auto optimizer = [](const std::string& arguments) {
-    return megatron_args_model(least + arguments).command.optimizer;
+    return parse_model_file(least + arguments).command.optimizer;
   };
   CHECK(optimizer("") == Optimizer::adam);
   CHECK(optimizer("--optimizer adam") == Optimizer::adam);
   CHECK(optimizer("--optimizer sgd") == Optimizer::momentum);  // 0.9 by default
   CHECK(optimizer("--optimizer sgd --sgd-momentum 0.0") == Optimizer::sgd);
   CHECK(optimizer("--optimizer muon") == Optimizer::adam);
-  CHECK(has_note(megatron_args_model(least + "--optimizer muon"),
+  CHECK(has_note(parse_model_file(least + "--optimizer muon"),
                  "--optimizer muon: two moments per parameter are assumed, as for Adam"));
 }
 
 TEST_CASE("a number that does not go with a degree is told by the kind of its layer") {
-  const ModelFile file = megatron_args_model(least);
+  const ModelFile file = parse_model_file(least);
   const LayerSpec attention = layer(file, "attention");
   CHECK_THROWS_WITH_AS((void)work_of(attention, CellShape{.tensor = 3}),
                        "a layer of kind \"attention\", heads: 8 is not divisible among 3 devices "
@@ -84,25 +85,18 @@ TEST_CASE("a misspelt argument is named with the one that it was meant for") {
   CHECK(megatron_args_refusal("python x.py \\\n --num-layers 4 --num-attention-heads 8 \\\n "
                               "--hiden-size 64") ==
         "line 3: --hiden-size is not known; did you mean --hidden-size?");
-  const auto notes_of = [](const std::string& arguments) {
-    std::string all;
-    for (const std::string& note : parse_model_file(least + arguments).notes) all += note + "\n";
-    return all;
-  };
   // Also one that has a default.
   CHECK(megatron_args_refusal(least + " --micro-batchsize 4") ==
         "line 1: --micro-batchsize is not known; did you mean --micro-batch-size?");
-  const std::string others =
-      notes_of(" --lr 1 --train-iters 2 --num-workers 8 --min-lr 0 --fp8-format e4m3");
-  CHECK(others.find("did you mean") == std::string::npos);
-  CHECK(others.find("arguments that are not read: --lr, --min-lr, --num-workers, --train-iters") !=
-        std::string::npos);
+  const ModelFile others = parse_model_file(
+      least + " --lr 1 --train-iters 2 --num-workers 8 --min-lr 0 --fp8-format e4m3");
+  CHECK_FALSE(has_note(others, "did you mean"));
+  CHECK(has_note(others,
+                 "arguments that are not read: --lr, --min-lr, --num-workers, --train-iters"));
 }
 
 TEST_CASE("a command that lacks one of its sizes is recognised, and the error names the flag") {
-  const auto refusal = [](const std::string& text) {
-    return refused_with<InputError>([&] { parse_model_file(text); });
-  };
+  const auto refusal = [](const std::string& text) { return refusal_of_model(text); };
   const std::string heads = "--num-attention-heads 8 --max-position-embeddings 128 ";
   for (const std::string start :
        {"", "#!/bin/bash\ntorchrun --nproc-per-node 8 pretrain_gpt.py "}) {
@@ -121,7 +115,7 @@ TEST_CASE("a command that lacks one of its sizes is recognised, and the error na
 TEST_CASE(
     "an argument that changes the cost and is not read is a note that says what is simulated") {
   const auto file = [](const std::string& arguments) {
-    return megatron_args_model("python x.py " + least + arguments);
+    return parse_model_file("python x.py " + least + arguments);
   };
   CHECK(has_note(file("--bf16 --transformer-engine-precision fp8"),
                  "--transformer-engine-precision fp8 is not read: products are simulated at the "
@@ -156,23 +150,16 @@ TEST_CASE("programs of Megatron-LM that train other models are refused by name")
 }
 
 TEST_CASE("Megatron-LM reduces gradients behind the last backward unless the command says so") {
-  CHECK(megatron_args_model("python x.py " + least + "--bf16").command.overlap_sums == false);
-  CHECK(megatron_args_model("python x.py " + least + "--bf16 --overlap-grad-reduce")
+  CHECK(parse_model_file("python x.py " + least + "--bf16").command.overlap_sums == false);
+  CHECK(parse_model_file("python x.py " + least + "--bf16 --overlap-grad-reduce")
             .command.overlap_sums == true);
 }
 
 TEST_CASE(
     "Megatron-LM: experts drop tokens above their capacity, and are padded where it is said") {
   const auto capacity = [](const std::string& arguments) {
-    const ModelFile file = megatron_args_model(
-        "python x.py " + least + "--bf16 --num-experts 8 --moe-router-topk 2 " + arguments);
-    for (const BlockSpec& block : file.spec.blocks) {
-      for (const LayerSpec& part : block.parts) {
-        const auto factor = part.numbers.find("capacity_factor");
-        if (factor != part.numbers.end()) return factor->second;
-      }
-    }
-    return 0.0;
+    return number("--bf16 --num-experts 8 --moe-router-topk 2 " + arguments, "moe",
+                  "capacity_factor");
   };
   CHECK(capacity("--moe-expert-capacity-factor 1.5") == 0);
   CHECK(capacity("--moe-expert-capacity-factor 0.5") == 0.5);
@@ -181,7 +168,7 @@ TEST_CASE(
 
 TEST_CASE("recipes of low precision, and what gathers and attends in it, are those of a command") {
   const auto command = [](const std::string& arguments) {
-    return megatron_args_model("python x.py " + least + arguments).command;
+    return parse_model_file("python x.py " + least + arguments).command;
   };
   CHECK(command("--bf16 --fp8-format hybrid").dtype == "fp8");
   CHECK(command("--bf16 --fp8-format e4m3 --fp8-recipe tensorwise").dtype == "fp8");
@@ -204,11 +191,11 @@ TEST_CASE("recipes of low precision, and what gathers and attends in it, are tho
 }
 
 TEST_CASE("a command without a precision trains in fp32, with a note") {
-  const ModelFile file = megatron_args_model(least);
+  const ModelFile file = parse_model_file(least);
   CHECK(file.command.dtype == "fp32");
   CHECK(has_note(file, "neither --bf16 nor --fp16: the command trains in fp32"));
-  CHECK_FALSE(has_note(megatron_args_model(least + "--bf16"), "fp32"));
-  CHECK_FALSE(has_note(megatron_args_model(least + "--fp16"), "fp32"));
+  CHECK_FALSE(has_note(parse_model_file(least + "--bf16"), "fp32"));
+  CHECK_FALSE(has_note(parse_model_file(least + "--fp16"), "fp32"));
 }
 
 TEST_CASE("hostile scripts end with a line, soon and small") {

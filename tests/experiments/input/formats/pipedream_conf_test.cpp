@@ -46,14 +46,14 @@ TEST_CASE("pipedream-conf: modules are the layers of stages, and stages have the
   CHECK(file.ranks[0] == std::vector{Rank{0}, Rank{1}});
   CHECK(file.ranks[1] == std::vector{Rank{2}});
   CHECK(file.graph.layers.empty());
-  CHECK(notes_say(file, "stage_to_depth_map"));
+  CHECK(has_note(file, "stage_to_depth_map"));
 }
 
 TEST_CASE("pipedream-conf: keys without quotes are read as quoted, and noted") {
   const ModelFile file = parse_model_file(replaced(hybrid, "\"1\": [2]", "1: [2]"));
   CHECK(file.ranks[1] == std::vector{Rank{2}});
-  CHECK(notes_say(file, "without quotes"));
-  CHECK(!notes_say(parse_model_file(hybrid), "without quotes"));
+  CHECK(has_note(file, "without quotes"));
+  CHECK(!has_note(parse_model_file(hybrid), "without quotes"));
 }
 
 TEST_CASE("pipedream-conf: what does not fit is refused with its pointer") {

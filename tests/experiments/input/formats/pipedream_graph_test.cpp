@@ -123,17 +123,17 @@ TEST_CASE("pipedream-graph: stage ids are the stages, by the places that layers 
 
 TEST_CASE("pipedream-graph: lost forward times and the time of loading data are noted") {
   const ModelFile plain = parse_model_file(diamond);
-  CHECK(notes_say(plain, "own activation_size"));
-  CHECK(!notes_say(plain, "lost"));
-  CHECK(!notes_say(plain, "loading"));
+  CHECK(has_note(plain, "own activation_size"));
+  CHECK(!has_note(plain, "lost"));
+  CHECK(!has_note(plain, "loading"));
   // 3 * 0.1 ms forward against 3 * 2.5 ms backward.
   const std::string lost = std::regex_replace(diamond, std::regex("=1.500"), "=0.100");
-  CHECK(notes_say(parse_model_file(lost),
-                  "all forward passes together take 0.3 ms, all backward "
-                  "passes 7.5 ms"));
-  CHECK(notes_say(parse_model_file(pipedream_graph_node("node1", "Input0") +
-                                   pipedream_graph_node("node2", "Conv")),
-                  "the Input nodes take 1.5 ms"));
+  CHECK(has_note(parse_model_file(lost),
+                 "all forward passes together take 0.3 ms, all backward "
+                 "passes 7.5 ms"));
+  CHECK(has_note(parse_model_file(pipedream_graph_node("node1", "Input0") +
+                                  pipedream_graph_node("node2", "Conv")),
+                 "the Input nodes take 1.5 ms"));
 }
 
 TEST_CASE("pipedream-graph: what does not fit is refused with its line") {

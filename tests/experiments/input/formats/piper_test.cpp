@@ -58,15 +58,15 @@ TEST_CASE("piper: the forward pass is what making activations again adds, else a
   CHECK(*file.graph.layers[0].backward_us == doctest::Approx(8000));
   CHECK(*file.graph.layers[1].forward_us == doctest::Approx(2000));
   CHECK(*file.graph.layers[1].backward_us == doctest::Approx(4000));
-  CHECK(notes_say(file, "of 1 layer the forward pass is assumed to take a third"));
-  CHECK(notes_say(file, "taken for seconds"));
+  CHECK(has_note(file, "of 1 layer the forward pass is assumed to take a third"));
+  CHECK(has_note(file, "taken for seconds"));
 }
 
 TEST_CASE("piper: a variant that takes less time than vanilla tells no forward pass apart") {
   const ModelFile file = parse_model_file(replaced(plain, "0.016", "0.011"));
   CHECK(*file.graph.layers[0].forward_us == doctest::Approx(4000));
   CHECK(!file.graph.layers[0].selective.recompute_us);
-  CHECK(notes_say(file, "of 2 layers the forward pass is assumed"));
+  CHECK(has_note(file, "of 2 layers the forward pass is assumed"));
 }
 
 TEST_CASE("piper: selective recomputation gives a layer the costs of its other variant") {
@@ -82,7 +82,7 @@ TEST_CASE("piper: selective recomputation gives a layer the costs of its other v
 TEST_CASE("piper: where a layer takes more than 1, times are milliseconds") {
   const ModelFile file = parse_model_file(replaced(plain, "0.006", "1.5"));
   CHECK(*file.graph.layers[1].forward_us == doctest::Approx(500));
-  CHECK(notes_say(file, "taken for milliseconds"));
+  CHECK(has_note(file, "taken for milliseconds"));
 }
 
 TEST_CASE("piper: what does not fit is refused with its pointer") {

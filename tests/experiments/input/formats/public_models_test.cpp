@@ -8,6 +8,7 @@
 #include "experiments/plan/studies/description.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/model_files.hpp"
 #include "tests/support/model_parameters.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -51,15 +52,6 @@ std::string kinds_of(const ModelFile& file, std::size_t blocks) {
     text += ' ';
   }
   return text;
-}
-
-const LayerSpec& first_layer(const ModelFile& file, const std::string& kind) {
-  for (const BlockSpec& block : file.spec.blocks) {
-    for (const LayerSpec& part : block.parts) {
-      if (part.kind == kind) return part;
-    }
-  }
-  throw std::runtime_error("no layer of kind " + kind);
 }
 
 std::string public_refusal(const json& config) {
@@ -157,7 +149,7 @@ TEST_CASE("what a config leaves out is what its class has, but not its width and
   // A name that is stated comes before a default under another name.
   json experts = sizes;
   experts["num_experts"] = 8;
-  CHECK(first_layer(public_model(experts), "moe").numbers.at("experts") == 8);
+  CHECK(layer(public_model(experts), "moe").numbers.at("experts") == 8);
 }
 
 TEST_CASE("an encoder stands before the embedding, for one picture unless tokens are stated") {
@@ -170,8 +162,8 @@ TEST_CASE("an encoder stands before the embedding, for one picture unless tokens
   CHECK(file.spec.blocks[29].name == "embedding");
   CHECK_FALSE(file.spec.blocks[5].cut_evenly);
   // A table of 48 by 48 positions; four patches become a token.
-  CHECK(first_layer(file, "vision_block").numbers.at("tokens") == 2304);
-  CHECK(first_layer(public_model(config, 100), "vision_block").numbers.at("tokens") == 400);
+  CHECK(layer(file, "vision_block").numbers.at("tokens") == 2304);
+  CHECK(layer(public_model(config, 100), "vision_block").numbers.at("tokens") == 400);
   CHECK(public_model(config, 0).spec.blocks.front().name == "embedding");
   CHECK(describe(public_model(config, 100), {}).parameters == describe(file, {}).parameters);
   // Windows of 8 by 8 patches but in every eighth layer, or in those of a list.

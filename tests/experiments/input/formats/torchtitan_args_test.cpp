@@ -3,8 +3,7 @@
 #include <string>
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
-#include "sim/base/error.hpp"
-#include "tests/support/refusal.hpp"
+#include "tests/support/model_files.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -13,10 +12,6 @@ const std::string start = "torchrun --nnodes 2 --nproc_per_node=8 -m torchtitan.
 
 TrainingCommand titan(const std::string& arguments) {
   return parse_model_file(start + arguments).command;
-}
-
-std::string titan_refusal(const std::string& arguments) {
-  return refused_at([&] { parse_model_file(start + arguments); });
 }
 
 }  // namespace
@@ -138,7 +133,7 @@ TEST_CASE("torchtitan: what changes the layout and is not simulated is refused b
             "1e9"},
            {"--training.enable_cpu_offload",
             "line 1: --training.enable_cpu_offload: weights on the host are not simulated"}}) {
-    CHECK(titan_refusal(arguments) == refusal);
+    CHECK(refusal_of_model(start + arguments) == refusal);
   }
   const ModelFile file = parse_model_file(start + "--parallelism.disable_loss_parallel");
   CHECK(file.notes.front() == "arguments that are not read: --parallelism.disable_loss_parallel");

@@ -7,6 +7,7 @@
 #include "experiments/input/formats/megatron/megatron_stages.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "tests/support/megatron_arguments.hpp"
+#include "tests/support/model_files.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -63,7 +64,7 @@ TEST_CASE("Megatron-LM: layers that its script has no arguments for leave the ov
 
 TEST_CASE("Megatron-LM: no script says that blocks differ, or have other norms than two") {
   const auto missing = [](const auto& change) {
-    ModelSpec model = megatron_args_model(least + " --normalization RMSNorm").spec;
+    ModelSpec model = parse_model_file(least + " --normalization RMSNorm").spec;
     change(model.blocks[2].parts);
     return missing_in_script(model);
   };
@@ -81,7 +82,7 @@ TEST_CASE("Megatron-LM: no script says that blocks differ, or have other norms t
 
 TEST_CASE("Megatron-LM: no script says that attention or the MLP alone has biases") {
   const auto missing = [](double queries, double output, double mlp) {
-    ModelSpec model = megatron_args_model(least).spec;
+    ModelSpec model = parse_model_file(least).spec;
     for (BlockSpec& block : model.blocks) {
       for (LayerSpec& part : block.parts) {
         if (part.kind == "mlp") part.numbers["bias"] = mlp;
@@ -102,7 +103,7 @@ TEST_CASE("Megatron-LM: no script says that attention or the MLP alone has biase
 
 TEST_CASE("Megatron-LM: a window of the whole sequence is left out of a script") {
   TrainingLaunch launch = launch_of_counts({2, 2});
-  launch.model = megatron_args_model(least + "--window-size 63,0").spec;  // 64 with its own token
+  launch.model = parse_model_file(least + "--window-size 63,0").spec;  // 64 with its own token
   const auto has_window = [&](double sequence) {
     launch.command.sequence = sequence;
     return megatron_script(launch).find("--window-size") != std::string::npos;
@@ -120,7 +121,7 @@ TEST_CASE("Megatron-LM: the arguments of a model are read back as the same layer
         "--multi-latent-attention --q-lora-rank 24 --kv-lora-rank 32 --mtp-num-layers 1",
         "--untie-embeddings-and-output-weights --position-embedding-type rope --window-size 8,0"}) {
     CAPTURE(arguments);
-    const ModelSpec model = megatron_args_model(least + " " + arguments).spec;
+    const ModelSpec model = parse_model_file(least + " " + arguments).spec;
     std::string text;
     for (const MegatronArgument& one : model_arguments(model))
       text += one.name + " " + one.value + " ";
@@ -141,16 +142,16 @@ TEST_CASE("Megatron-LM: tokens go to experts as the layout says, and flex needs 
   launch.command.expert = 2;
   CHECK(overrides_have("\"flex\""));
   const auto read = [](const std::string& type) {
-    return megatron_args_model(least + "--num-experts 8 --moe-token-dispatcher-type " + type);
+    return parse_model_file(least + "--num-experts 8 --moe-token-dispatcher-type " + type);
   };
   CHECK(read("flex").command.dispatcher == TokenDispatch::deduplicated);
   CHECK(read("alltoall").command.dispatcher == TokenDispatch::alltoall);
   CHECK(has_note(read("allgather"),
                  "--moe-token-dispatcher-type allgather: tokens are exchanged by all-to-all"));
-  const ModelFile unstated = megatron_args_model(least + "--num-experts 8");
+  const ModelFile unstated = parse_model_file(least + "--num-experts 8");
   CHECK(unstated.command.dispatcher == TokenDispatch::alltoall);
   CHECK(has_note(unstated, "--moe-token-dispatcher-type allgather, the default: tokens are"));
-  CHECK_FALSE(megatron_args_model(least).command.dispatcher);
+  CHECK_FALSE(parse_model_file(least).command.dispatcher);
 }
 
 TEST_CASE("Megatron-Bridge: overrides state what the arguments state") {
