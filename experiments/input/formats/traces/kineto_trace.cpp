@@ -41,12 +41,55 @@ class KinetoEvents {
  public:
   explicit KinetoEvents(KinetoTrace& trace) : trace_(trace) {}
 
-  void begin();
+  void begin() {
+    // Not `event_ = {}`: the strings keep their memory.
+    for (std::string* text : {&event_.phase, &event_.category, &event_.name, &event_.process,
+                              &event_.thread, &event_.collective}) {
+      text->clear();
+    }
+    event_.start = event_.duration = {};
+    event_.correlation = 0;
+    ++trace_.events;
+  }
+
   /// A key of the event itself.
-  void field(std::string_view key, const KinetoValue& value);
+  void field(std::string_view key, const KinetoValue& value) {
+    const auto take_time = [&](TimeField& target) {
+      target = {.given = true, .ns = {}};
+      if (value.kind == KinetoValue::Kind::number) {
+        target.ns = nanoseconds_of(value.text, KinetoLimits::time_ns);
+      }
+    };
+    // Processes and threads are numbers or strings.
+    const auto take_place = [&](std::string& target) {
+      target = value.text.substr(0, KinetoLimits::name_bytes);
+    };
+    if (key == "ph") return take_text(value, event_.phase);
+    if (key == "cat") return take_text(value, event_.category);
+    if (key == "name") return take_text(value, event_.name);
+    if (key == "pid") return take_place(event_.process);
+    if (key == "tid") return take_place(event_.thread);
+    if (key == "ts") return take_time(event_.start);
+    if (key == "dur") return take_time(event_.duration);
+  }
+
   /// A key of its "args".
-  void argument(std::string_view key, const KinetoValue& value);
-  void end();
+  void argument(std::string_view key, const KinetoValue& value) {
+    if (key == "Collective name") return take_text(value, event_.collective);
+    if (key != "correlation" || value.kind != KinetoValue::Kind::number) return;
+    if (const auto number = whole_number<std::uint64_t>(value.text)) event_.correlation = *number;
+  }
+
+  void end() {
+    if (event_.phase != "X") return;
+    const std::string_view category = event_.category;
+    if (category == "kernel") return keep_work(span(), true);
+    if (category == "gpu_memcpy" || category == "gpu_memset") return keep_work(span(), false);
+    if (category == "user_annotation") return keep_annotation(span(), false);
+    if (category == "gpu_user_annotation") return keep_annotation(span(), true);
+    if (category == "cpu_op" && trace_.works.empty()) return keep_operator();
+    if (is_launch(category) && event_.correlation != 0) keep_launch(span());
+  }
 
  private:
   /// A required time of an event.
@@ -61,17 +104,83 @@ class KinetoEvents {
     std::uint64_t correlation = 0;
   };
 
-  void keep_work(KinetoSpan span, bool is_kernel);
-  void keep_launch(KinetoSpan span);
-  void keep_annotation(KinetoSpan span, bool on_device);
-  void keep_operator();
-  KinetoSpan span() const;
-  void check_room(std::size_t kept) const;
-  std::uint32_t lane(const char* what);
-  std::uint32_t work_name();
+  void keep_work(KinetoSpan span, bool is_kernel) {
+    check_room(trace_.works.size());
+    if (trace_.works.empty()) trace_.operators = {};  // kernels tell more
+    const KinetoWorkKind kind =
+        is_kernel ? kernel_kind(event_.name, event_.collective) : KinetoWorkKind::copy;
+    trace_.works.push_back({span, event_.correlation, lane("stream"), kind, work_name()});
+  }
+
+  void keep_launch(KinetoSpan span) {
+    check_room(trace_.launches.size());
+    trace_.launches.push_back({span.begin_ns, event_.correlation, lane("thread")});
+  }
+
+  void keep_annotation(KinetoSpan span, bool on_device) {
+    check_room(trace_.annotations.size());
+    // For viewers, Kineto lets these begin one nanosecond early and end one late.
+    if (on_device && span.end_ns - span.begin_ns >= 2) {
+      ++span.begin_ns;
+      --span.end_ns;
+    }
+    const std::uint32_t name = number_of(names_, event_.name);
+    if (name == trace_.names.size()) trace_.names.push_back(event_.name);
+    trace_.keep({span, name, lane(on_device ? "stream" : "thread"), on_device});
+  }
+
+  void keep_operator() {
+    if (is_message_operator(event_.name) || !event_.start.ns || event_.duration.ns.value_or(-1) < 0)
+      return;
+    check_room(trace_.operators.size());
+    trace_.operators.push_back(
+        {span(), lane("thread"), event_.name.starts_with("autograd::engine"), work_name()});
+  }
+
+  KinetoSpan span() const {
+    const auto time = [this](std::string_view key, const TimeField& field) {
+      if (!field.given) refuse("", fmt::format("it has no \"{}\"; microseconds are needed", key));
+      if (!field.ns) refuse(key, "not a number of microseconds below 4e15");
+      return *field.ns;
+    };
+    const std::int64_t begin = time("ts", event_.start);
+    const std::int64_t length = time("dur", event_.duration);
+    if (length < 0) refuse("dur", "it is negative; an event ends after it begins");
+    return {begin, begin + length};
+  }
+
+  void check_room(std::size_t kept) const {
+    if (kept < KinetoLimits::kept_events) return;
+    refuse("", fmt::format("more than {} events of its kind; trace fewer steps",
+                           KinetoLimits::kept_events));
+  }
+
+  std::uint32_t lane(const char* what) {
+    const std::uint32_t lane =
+        number_of(lanes_, fmt::format("{}\n{}", event_.process, event_.thread));
+    if (lane == trace_.lanes.size())
+      trace_.lanes.push_back(fmt::format("{} {}", what, event_.thread));
+    return lane;
+  }
+
+  std::uint32_t work_name() {
+    const std::uint32_t name = number_of(work_names_, event_.name);
+    if (name == trace_.work_names.size()) trace_.work_names.push_back(event_.name);
+    return name;
+  }
+
   std::uint32_t number_of(std::unordered_map<std::string, std::uint32_t>& numbers,
-                          const std::string& name);
-  [[noreturn]] void refuse(std::string_view key, const std::string& what) const;
+                          const std::string& name) {
+    if (numbers.size() >= KinetoLimits::names && !numbers.contains(name)) {
+      refuse("", fmt::format("more than {} different names", KinetoLimits::names));
+    }
+    return numbers.try_emplace(name, static_cast<std::uint32_t>(numbers.size())).first->second;
+  }
+
+  [[noreturn]] void refuse(std::string_view key, const std::string& what) const {
+    const std::string step = key.empty() ? "" : pointer_step(key);
+    throw InputError(fmt::format("/traceEvents/{}{}", trace_.events - 1, step), what);
+  }
 
   KinetoTrace& trace_;
   Event event_;
@@ -79,132 +188,6 @@ class KinetoEvents {
   std::unordered_map<std::string, std::uint32_t> names_;
   std::unordered_map<std::string, std::uint32_t> work_names_;
 };
-
-void KinetoEvents::begin() {
-  // Not `event_ = {}`: the strings keep their memory.
-  for (std::string* text : {&event_.phase, &event_.category, &event_.name, &event_.process,
-                            &event_.thread, &event_.collective}) {
-    text->clear();
-  }
-  event_.start = event_.duration = {};
-  event_.correlation = 0;
-  ++trace_.events;
-}
-
-void KinetoEvents::field(std::string_view key, const KinetoValue& value) {
-  const auto take_time = [&](TimeField& target) {
-    target = {.given = true, .ns = {}};
-    if (value.kind == KinetoValue::Kind::number) {
-      target.ns = nanoseconds_of(value.text, KinetoLimits::time_ns);
-    }
-  };
-  // Processes and threads are numbers or strings.
-  const auto take_place = [&](std::string& target) {
-    target = value.text.substr(0, KinetoLimits::name_bytes);
-  };
-  if (key == "ph") return take_text(value, event_.phase);
-  if (key == "cat") return take_text(value, event_.category);
-  if (key == "name") return take_text(value, event_.name);
-  if (key == "pid") return take_place(event_.process);
-  if (key == "tid") return take_place(event_.thread);
-  if (key == "ts") return take_time(event_.start);
-  if (key == "dur") return take_time(event_.duration);
-}
-
-void KinetoEvents::argument(std::string_view key, const KinetoValue& value) {
-  if (key == "Collective name") return take_text(value, event_.collective);
-  if (key != "correlation" || value.kind != KinetoValue::Kind::number) return;
-  if (const auto number = whole_number<std::uint64_t>(value.text)) event_.correlation = *number;
-}
-
-void KinetoEvents::end() {
-  if (event_.phase != "X") return;
-  const std::string_view category = event_.category;
-  if (category == "kernel") return keep_work(span(), true);
-  if (category == "gpu_memcpy" || category == "gpu_memset") return keep_work(span(), false);
-  if (category == "user_annotation") return keep_annotation(span(), false);
-  if (category == "gpu_user_annotation") return keep_annotation(span(), true);
-  if (category == "cpu_op" && trace_.works.empty()) return keep_operator();
-  if (is_launch(category) && event_.correlation != 0) keep_launch(span());
-}
-
-void KinetoEvents::keep_work(KinetoSpan span, bool is_kernel) {
-  check_room(trace_.works.size());
-  if (trace_.works.empty()) trace_.operators = {};  // kernels tell more
-  const KinetoWorkKind kind =
-      is_kernel ? kernel_kind(event_.name, event_.collective) : KinetoWorkKind::copy;
-  trace_.works.push_back({span, event_.correlation, lane("stream"), kind, work_name()});
-}
-
-void KinetoEvents::keep_launch(KinetoSpan span) {
-  check_room(trace_.launches.size());
-  trace_.launches.push_back({span.begin_ns, event_.correlation, lane("thread")});
-}
-
-void KinetoEvents::keep_annotation(KinetoSpan span, bool on_device) {
-  check_room(trace_.annotations.size());
-  // For viewers, Kineto lets these begin one nanosecond early and end one late.
-  if (on_device && span.end_ns - span.begin_ns >= 2) {
-    ++span.begin_ns;
-    --span.end_ns;
-  }
-  const std::uint32_t name = number_of(names_, event_.name);
-  if (name == trace_.names.size()) trace_.names.push_back(event_.name);
-  trace_.keep({span, name, lane(on_device ? "stream" : "thread"), on_device});
-}
-
-void KinetoEvents::keep_operator() {
-  if (is_message_operator(event_.name) || !event_.start.ns || event_.duration.ns.value_or(-1) < 0)
-    return;
-  check_room(trace_.operators.size());
-  trace_.operators.push_back(
-      {span(), lane("thread"), event_.name.starts_with("autograd::engine"), work_name()});
-}
-
-KinetoSpan KinetoEvents::span() const {
-  const auto time = [this](std::string_view key, const TimeField& field) {
-    if (!field.given) refuse("", fmt::format("it has no \"{}\"; microseconds are needed", key));
-    if (!field.ns) refuse(key, "not a number of microseconds below 4e15");
-    return *field.ns;
-  };
-  const std::int64_t begin = time("ts", event_.start);
-  const std::int64_t length = time("dur", event_.duration);
-  if (length < 0) refuse("dur", "it is negative; an event ends after it begins");
-  return {begin, begin + length};
-}
-
-void KinetoEvents::check_room(std::size_t kept) const {
-  if (kept < KinetoLimits::kept_events) return;
-  refuse("", fmt::format("more than {} events of its kind; trace fewer steps",
-                         KinetoLimits::kept_events));
-}
-
-std::uint32_t KinetoEvents::lane(const char* what) {
-  const std::uint32_t lane =
-      number_of(lanes_, fmt::format("{}\n{}", event_.process, event_.thread));
-  if (lane == trace_.lanes.size())
-    trace_.lanes.push_back(fmt::format("{} {}", what, event_.thread));
-  return lane;
-}
-
-std::uint32_t KinetoEvents::work_name() {
-  const std::uint32_t name = number_of(work_names_, event_.name);
-  if (name == trace_.work_names.size()) trace_.work_names.push_back(event_.name);
-  return name;
-}
-
-std::uint32_t KinetoEvents::number_of(std::unordered_map<std::string, std::uint32_t>& numbers,
-                                      const std::string& name) {
-  if (numbers.size() >= KinetoLimits::names && !numbers.contains(name)) {
-    refuse("", fmt::format("more than {} different names", KinetoLimits::names));
-  }
-  return numbers.try_emplace(name, static_cast<std::uint32_t>(numbers.size())).first->second;
-}
-
-void KinetoEvents::refuse(std::string_view key, const std::string& what) const {
-  const std::string step = key.empty() ? "" : pointer_step(key);
-  throw InputError(fmt::format("/traceEvents/{}{}", trace_.events - 1, step), what);
-}
 
 /// The part of the document being read.
 enum class Section : std::uint8_t { other, events, distributed, devices };
@@ -214,6 +197,16 @@ Section section_of(std::string_view key) {
   if (key == "distributedInfo") return Section::distributed;
   if (key == "deviceProperties") return Section::devices;
   return Section::other;
+}
+
+/// "line 3, column 7: syntax error …" from "[json…] parse error at line 3, column 7: syntax …".
+std::string syntax_text(const std::string& what) {
+  constexpr std::size_t longest = 240;
+  constexpr std::string_view in_front = " at line ";
+  const std::size_t at = what.find(in_front);
+  if (at != std::string::npos) return shortened(what.substr(at + 4), longest);
+  const std::size_t bracket = what.find("] ");
+  return shortened(what.substr(bracket == std::string::npos ? 0 : bracket + 2), longest);
 }
 
 /// Takes the events of a JSON parser and fills a trace directly, without a document tree. Levels: 1
@@ -230,29 +223,107 @@ class Reader {
   bool number_float(json::number_float_t /*number*/, const std::string& text) {
     return take({KinetoValue::Kind::number, text});
   }
+
   bool string(const std::string& text) { return take({KinetoValue::Kind::text, text}); }
   bool binary(const json::binary_t& /*bytes*/) { return take({}); }
-  bool key(const std::string& key);
+  bool key(const std::string& key) {
+    stream_.mark();
+    key_ = key.substr(0, KinetoLimits::name_bytes);
+    return true;
+  }
+
   bool start_object(std::size_t /*size*/) { return enter(true); }
   bool start_array(std::size_t /*size*/) { return enter(false); }
   bool end_object() { return leave(); }
   bool end_array() { return leave(); }
-  bool parse_error(std::size_t position, const std::string& token,
-                   const nlohmann::detail::exception& error);
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& error) {
+    std::string where;
+    if (in_event_) where = fmt::format("/traceEvents/{}", trace_.events - 1);
+    throw InputError(where, syntax_text(error.what()));
+  }
 
   bool has_events() const { return has_events_; }
 
  private:
-  bool enter(bool is_object);
-  bool leave();
-  bool take(const KinetoValue& value);
+  bool enter(bool is_object) {
+    stream_.mark();
+    if (++depth_ > JsonLimits::levels) {
+      throw InputError(fmt::format("it is nested more than {} levels deep", JsonLimits::levels));
+    }
+    if (depth_ == 1 && !is_object) {
+      throw InputError(
+          "it is a list; a trace of PyTorch's profiler is an object with \"traceEvents\"");
+    }
+    if (depth_ == 2) {
+      section_ = section_of(key_);
+      if (section_ == Section::events && is_object) {
+        throw InputError("/traceEvents", "it is an object; a list of events is needed");
+      }
+      has_events_ = has_events_ || section_ == Section::events;
+    }
+    if (depth_ == 3 && section_ == Section::events) {
+      events_.begin();
+      in_event_ = is_object;
+    }
+    if (depth_ == 4) in_args_ = in_event_ && is_object && key_ == "args";
+    return true;
+  }
+
+  bool leave() {
+    stream_.mark();
+    if (depth_ == 4) in_args_ = false;
+    if (depth_ == 3 && in_event_) {
+      events_.end();
+      in_event_ = false;
+    }
+    if (depth_ == 2) section_ = Section::other;
+    --depth_;
+    return true;
+  }
+
+  bool take(const KinetoValue& value) {
+    stream_.mark();
+    if (depth_ == 0) throw InputError("it is no trace; an object with \"traceEvents\" is needed");
+    if (depth_ == 1 && key_ == "baseTimeNanoseconds") take_base(value);
+    if (depth_ == 1 && key_ == "traceEvents") {
+      throw InputError("/traceEvents", "a list of events is needed");
+    }
+    if (depth_ == 2 && section_ == Section::events) ++trace_.events;
+    if (depth_ == 2 && section_ == Section::distributed) take_distributed(value);
+    if (depth_ == 3 && section_ == Section::devices && key_ == "name" && trace_.device.empty()) {
+      trace_.device = shortened(value.text, KinetoLimits::name_bytes);
+    }
+    if (depth_ == 3 && in_event_) events_.field(key_, value);
+    if (depth_ == 4 && in_args_) events_.argument(key_, value);
+    return true;
+  }
+
   template <class Whole>
   bool take_whole(Whole number) {
     return wants_number() ? take({KinetoValue::Kind::number, fmt::to_string(number)}) : take({});
   }
+
   bool wants_number() const { return depth_ <= 3 || key_ == "correlation"; }
-  void take_base(const KinetoValue& value);
-  void take_distributed(const KinetoValue& value);
+  void take_base(const KinetoValue& value) {
+    const std::int64_t base = whole_number<std::int64_t>(value.text).value_or(-1);
+    if (value.kind != KinetoValue::Kind::number || base < 0 || base > KinetoLimits::time_ns) {
+      throw InputError("/baseTimeNanoseconds",
+                       fmt::format("a whole number from 0 to {} is needed", KinetoLimits::time_ns));
+    }
+    trace_.base_ns = base;
+  }
+
+  void take_distributed(const KinetoValue& value) {
+    if (key_ == "backend") trace_.backend = shortened(value.text);
+    if (key_ != "rank" && key_ != "world_size") return;
+    const auto number = whole_number<std::uint32_t>(value.text);
+    // Some versions of Kineto write the rank of on-demand traces as a string.
+    if (value.kind == KinetoValue::Kind::other || !number) {
+      throw InputError("/distributedInfo/" + key_, "a whole number from 0 is needed");
+    }
+    (key_ == "rank" ? trace_.rank : trace_.world_size) = number;
+  }
 
   KinetoTrace& trace_;
   ByteStream& stream_;
@@ -264,102 +335,6 @@ class Reader {
   bool in_args_ = false;   // on level 4 or deeper, in its "args"
   bool has_events_ = false;
 };
-
-bool Reader::enter(bool is_object) {
-  stream_.mark();
-  if (++depth_ > JsonLimits::levels) {
-    throw InputError(fmt::format("it is nested more than {} levels deep", JsonLimits::levels));
-  }
-  if (depth_ == 1 && !is_object) {
-    throw InputError(
-        "it is a list; a trace of PyTorch's profiler is an object with \"traceEvents\"");
-  }
-  if (depth_ == 2) {
-    section_ = section_of(key_);
-    if (section_ == Section::events && is_object) {
-      throw InputError("/traceEvents", "it is an object; a list of events is needed");
-    }
-    has_events_ = has_events_ || section_ == Section::events;
-  }
-  if (depth_ == 3 && section_ == Section::events) {
-    events_.begin();
-    in_event_ = is_object;
-  }
-  if (depth_ == 4) in_args_ = in_event_ && is_object && key_ == "args";
-  return true;
-}
-
-bool Reader::leave() {
-  stream_.mark();
-  if (depth_ == 4) in_args_ = false;
-  if (depth_ == 3 && in_event_) {
-    events_.end();
-    in_event_ = false;
-  }
-  if (depth_ == 2) section_ = Section::other;
-  --depth_;
-  return true;
-}
-
-bool Reader::key(const std::string& key) {
-  stream_.mark();
-  key_ = key.substr(0, KinetoLimits::name_bytes);
-  return true;
-}
-
-bool Reader::take(const KinetoValue& value) {
-  stream_.mark();
-  if (depth_ == 0) throw InputError("it is no trace; an object with \"traceEvents\" is needed");
-  if (depth_ == 1 && key_ == "baseTimeNanoseconds") take_base(value);
-  if (depth_ == 1 && key_ == "traceEvents") {
-    throw InputError("/traceEvents", "a list of events is needed");
-  }
-  if (depth_ == 2 && section_ == Section::events) ++trace_.events;
-  if (depth_ == 2 && section_ == Section::distributed) take_distributed(value);
-  if (depth_ == 3 && section_ == Section::devices && key_ == "name" && trace_.device.empty()) {
-    trace_.device = shortened(value.text, KinetoLimits::name_bytes);
-  }
-  if (depth_ == 3 && in_event_) events_.field(key_, value);
-  if (depth_ == 4 && in_args_) events_.argument(key_, value);
-  return true;
-}
-
-void Reader::take_base(const KinetoValue& value) {
-  const std::int64_t base = whole_number<std::int64_t>(value.text).value_or(-1);
-  if (value.kind != KinetoValue::Kind::number || base < 0 || base > KinetoLimits::time_ns) {
-    throw InputError("/baseTimeNanoseconds",
-                     fmt::format("a whole number from 0 to {} is needed", KinetoLimits::time_ns));
-  }
-  trace_.base_ns = base;
-}
-
-void Reader::take_distributed(const KinetoValue& value) {
-  if (key_ == "backend") trace_.backend = shortened(value.text);
-  if (key_ != "rank" && key_ != "world_size") return;
-  const auto number = whole_number<std::uint32_t>(value.text);
-  // Some versions of Kineto write the rank of on-demand traces as a string.
-  if (value.kind == KinetoValue::Kind::other || !number) {
-    throw InputError("/distributedInfo/" + key_, "a whole number from 0 is needed");
-  }
-  (key_ == "rank" ? trace_.rank : trace_.world_size) = number;
-}
-
-/// "line 3, column 7: syntax error …" from "[json…] parse error at line 3, column 7: syntax …".
-std::string syntax_text(const std::string& what) {
-  constexpr std::size_t longest = 240;
-  constexpr std::string_view in_front = " at line ";
-  const std::size_t at = what.find(in_front);
-  if (at != std::string::npos) return shortened(what.substr(at + 4), longest);
-  const std::size_t bracket = what.find("] ");
-  return shortened(what.substr(bracket == std::string::npos ? 0 : bracket + 2), longest);
-}
-
-bool Reader::parse_error(std::size_t /*position*/, const std::string& /*token*/,
-                         const nlohmann::detail::exception& error) {
-  std::string where;
-  if (in_event_) where = fmt::format("/traceEvents/{}", trace_.events - 1);
-  throw InputError(where, syntax_text(error.what()));
-}
 
 }  // namespace
 
