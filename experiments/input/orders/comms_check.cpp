@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <set>
 #include <tuple>
@@ -12,8 +13,24 @@
 namespace penstock {
 namespace {
 
-/// A tensor in flight: whether it is a gradient, its sending stage, its microbatch.
-using Tensor = std::tuple<bool, Stage, Microbatch>;
+/// Tensors in flight, told apart by what they are and the stage that sends them.
+struct OfOneSender {
+  bool operator()(const Crossing& a, const Crossing& b) const {
+    return std::tie(a.gradient, a.sender, a.microbatch) <
+           std::tie(b.gradient, b.sender, b.microbatch);
+  }
+};
+using Tensors = std::set<Crossing, OfOneSender>;
+
+CommCell send_of(const Crossing& tensor) {
+  return {tensor.gradient ? Comm::send_backward : Comm::send_forward, tensor.sender,
+          tensor.microbatch};
+}
+
+CommCell receive_of(const Crossing& tensor) {
+  return {tensor.gradient ? Comm::receive_backward : Comm::receive_forward, tensor.receiver,
+          tensor.microbatch};
+}
 
 /// A cell of a row, of either kind.
 struct Cell {
@@ -55,7 +72,8 @@ class Check {
         if (!cell.comm) continue;
         comms_.insert(key_of(*cell.comm));
         if (!is_exchange(cell.comm->comm) || is_misplaced(*cell.comm, rank)) continue;
-        if (const auto tensor = tensor_of(*cell.comm)) exchanges_.insert(boundary_of(*tensor));
+        if (const auto tensor = crossing_of(*cell.comm, placement_))
+          exchanges_.insert(boundary_of(*tensor));
       }
     }
     only_exchanges_ = !any_cell(order.comms, [](Comm comm) { return !is_exchange(comm); });
@@ -82,8 +100,8 @@ class Check {
 
   /// State of a row so far.
   struct Progress {
-    std::set<Tensor> made;
-    std::set<Tensor> received;
+    Tensors made;
+    Tensors received;
     std::set<CommKey> done;
     std::set<Stage> gathered;
     std::map<Stage, std::uint32_t> backwards_left;
@@ -94,47 +112,28 @@ class Check {
   bool is_misplaced(const CommCell& cell, Rank rank) const {
     return index(cell.stage) >= placement_.stage_count() || placement_.rank_of(cell.stage) != rank;
   }
-  std::optional<Stage> before(bool gradient, Stage stage) const {
-    return gradient ? placement_.after(stage) : placement_.before(stage);
-  }
-  std::optional<Stage> after(bool gradient, Stage stage) const {
-    return gradient ? placement_.before(stage) : placement_.after(stage);
-  }
-  /// The tensor that a SEND, a RECV or an EXCHANGE moves, or that a wait is for, if its stage has
-  /// such a neighbour.
-  std::optional<Tensor> tensor_of(const CommCell& cell) const {
-    const auto crossing = crossing_of(cell, placement_);
-    if (!crossing) return std::nullopt;
-    return Tensor{crossing->gradient, crossing->sender, crossing->microbatch};
-  }
   /// The lower of the two stages between which a tensor moves.
-  Stage boundary_of(const Tensor& tensor) const {
-    const auto& [gradient, sender, microbatch] = tensor;
-    return gradient ? *after(gradient, sender) : sender;
+  static Stage boundary_of(const Crossing& tensor) {
+    return tensor.gradient ? tensor.receiver : tensor.sender;
   }
-  CommCell send_of(const Tensor& tensor) const {
-    const auto& [gradient, sender, microbatch] = tensor;
-    return {gradient ? Comm::send_backward : Comm::send_forward, sender, microbatch, 0};
+  bool stays(const Crossing& tensor) const {
+    return placement_.rank_of(tensor.receiver) == placement_.rank_of(tensor.sender);
   }
   /// The RECV of a tensor, or the EXCHANGE of one that stays on its rank.
-  CommCell receive_of(const Tensor& tensor) const {
-    const auto& [gradient, sender, microbatch] = tensor;
-    if (placement_.rank_of(*after(gradient, sender)) == placement_.rank_of(sender)) {
-      return {gradient ? Comm::exchange_backward : Comm::exchange_forward, sender, microbatch, 0};
-    }
-    return {gradient ? Comm::receive_backward : Comm::receive_forward, *after(gradient, sender),
-            microbatch, 0};
+  CommCell bringer_of(const Crossing& tensor) const {
+    if (!stays(tensor)) return receive_of(tensor);
+    return {tensor.gradient ? Comm::exchange_backward : Comm::exchange_forward, tensor.sender,
+            tensor.microbatch};
   }
   /// The tensor that an action reads from another rank, or after an exchange, if any.
-  std::optional<Tensor> read_by(const Action& action) const {
+  std::optional<Crossing> read_by(const Action& action) const {
     if (action.pass == Pass::backward_weight) return std::nullopt;
     const bool gradient = gives_gradient(action.pass);
-    const auto from = before(gradient, action.stage);
+    const auto from = gradient ? placement_.after(action.stage) : placement_.before(action.stage);
     if (!from) return std::nullopt;
-    const Tensor tensor{gradient, *from, action.microbatch};
-    const bool stays = placement_.rank_of(*from) == placement_.rank_of(action.stage);
-    if (stays ? !exchanges_.contains(boundary_of(tensor)) : only_exchanges_) return std::nullopt;
-    return tensor;
+    const Crossing tensor{gradient, *from, action.stage, action.microbatch};
+    const bool moves = stays(tensor) ? exchanges_.contains(boundary_of(tensor)) : !only_exchanges_;
+    return moves ? std::optional(tensor) : std::nullopt;
   }
 
   std::optional<CellFault> fault_in_row(std::uint32_t rank) {
@@ -200,14 +199,14 @@ class Check {
 
   std::string fault_of(const Action& action, Progress& progress) const {
     if (const auto tensor = read_by(action); tensor && !progress.received.contains(*tensor)) {
-      return fmt::format("{} has no {} before it", text(action), text(receive_of(*tensor)));
+      return fmt::format("{} has no {} before it", text(action), text(bringer_of(*tensor)));
     }
     if (progress.gathers && !progress.gathered.contains(action.stage)) {
       return fmt::format("{} runs while the weights of stage {} are not gathered", text(action),
                          index(action.stage));
     }
     if (ends_activation(action.pass)) --progress.backwards_left[action.stage];
-    progress.made.insert({gives_gradient(action.pass), action.stage, action.microbatch});
+    progress.made.insert({gives_gradient(action.pass), action.stage, {}, action.microbatch});
     return {};
   }
 
@@ -225,7 +224,7 @@ class Check {
     if (is_wait(cell.comm)) return fault_of_wait(cell, progress);
     if (is_exchange(cell.comm)) return fault_of_exchange(cell, progress);
     if (cell.comm == Comm::reduce_grad) return fault_of_reduction(cell, progress);
-    const auto tensor = tensor_of(cell);
+    const auto tensor = crossing_of(cell, placement_);
     if (!tensor) {
       return fmt::format("{} has no partner: the neighbour of stage {} is not on another rank",
                          text(cell), index(cell.stage));
@@ -236,14 +235,14 @@ class Check {
     } else if (!progress.made.contains(*tensor)) {
       return fmt::format("{} sends a tensor that its rank has not computed yet", text(cell));
     }
-    const CommCell partner = receives ? send_of(*tensor) : receive_of(*tensor);
+    const CommCell partner = receives ? send_of(*tensor) : bringer_of(*tensor);
     if (comms_.contains(key_of(partner))) return {};
     return fmt::format("{} has no {} on rank {}", text(cell), text(partner),
                        index(placement_.rank_of(partner.stage)));
   }
 
   std::string fault_of_exchange(const CommCell& cell, Progress& progress) const {
-    const auto tensor = tensor_of(cell);
+    const auto tensor = crossing_of(cell, placement_);
     if (!tensor) {
       return fmt::format("{} has no reader: the neighbour of stage {} is not on its rank",
                          text(cell), index(cell.stage));
@@ -294,11 +293,92 @@ class Check {
   bool has_reductions_ = false;
 };
 
+/// Whether a cell may hold up its rank.
+bool moves_or_waits(Comm comm) { return is_send(comm) || is_receive(comm) || is_send_wait(comm); }
+
+/// The communication of ranks as far as it comes. A SEND never blocks; a RECV waits until its
+/// tensor is the next on its link, and WAIT_SEND until the RECV has run.
+class CommRun {
+ public:
+  CommRun(const std::vector<std::vector<CommCell>>& rows, const Placement& placement)
+      : rows_(rows), placement_(placement), next_(rows.size()) {}
+
+  std::optional<CellFault> run() {
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
+        while (next_[rank] < rows_[rank].size() && runs(rows_[rank][next_[rank]])) {
+          ++next_[rank];
+          progress = true;
+        }
+      }
+    }
+    for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
+      if (next_[rank] < rows_[rank].size()) return waiting(rank);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::pair<Rank, Rank> link_of(const Crossing& tensor) const {
+    return {placement_.rank_of(tensor.sender), placement_.rank_of(tensor.receiver)};
+  }
+
+  bool runs(const CommCell& cell) {
+    if (!moves_or_waits(cell.comm)) return true;
+    const Crossing tensor = *crossing_of(cell, placement_);
+    const std::string name = text(receive_of(tensor));
+    if (is_send_wait(cell.comm)) return received_.contains(name);
+    std::deque<CommCell>& sent = sent_[link_of(tensor)];
+    if (is_send(cell.comm)) {
+      sent.push_back(send_of(tensor));
+      return true;
+    }
+    if (sent.empty() || sent.front() != send_of(tensor)) return false;
+    sent.pop_front();
+    received_.insert(name);
+    return true;
+  }
+
+  /// Why a rank's RECV never completes: another tensor comes first on its link, or ranks wait for
+  /// each other in a cycle.
+  CellFault waiting(std::size_t rank) {
+    std::string circle;
+    std::set<std::size_t> seen;
+    std::size_t at = rank;
+    while (seen.insert(at).second) {
+      const CommCell& cell = rows_[at][next_[at]];
+      const Crossing tensor = *crossing_of(cell, placement_);
+      const auto [sender, receiver] = link_of(tensor);
+      const bool sends = is_send_wait(cell.comm);
+      const std::deque<CommCell>& sent = sent_[{sender, receiver}];
+      if (!sends && !sent.empty()) {
+        return {at, cell.column,
+                fmt::format("{} deadlocks: rank {} sends {} first on this link, which rank {} "
+                            "receives later",
+                            text(cell), index(sender), text(sent.front()), at)};
+      }
+      const std::size_t other = index(sends ? receiver : sender);
+      circle +=
+          fmt::format("{}{} of rank {} waits for {} of rank {}", circle.empty() ? "" : "; ",
+                      text(cell), at, text(sends ? receive_of(tensor) : send_of(tensor)), other);
+      at = other;
+    }
+    return {rank, rows_[rank][next_[rank]].column, "deadlock: " + circle};
+  }
+
+  const std::vector<std::vector<CommCell>>& rows_;
+  const Placement& placement_;
+  std::vector<std::size_t> next_;  // by rank
+  std::map<std::pair<Rank, Rank>, std::deque<CommCell>> sent_;
+  std::set<std::string> received_;
+};
+
 }  // namespace
 
 std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placement& placement) {
   auto fault = find_comms_fault_in_rows(order, placement);
-  return fault ? fault : find_comms_deadlock(order.comms, placement);
+  return fault ? fault : CommRun(order.comms, placement).run();
 }
 
 std::optional<CellFault> find_comms_fault_in_rows(const OrderFile& order,

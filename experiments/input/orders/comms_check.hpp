@@ -28,10 +28,6 @@ std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placemen
 std::optional<CellFault> find_comms_fault_in_rows(const OrderFile& order,
                                                   const Placement& placement);
 
-/// The first RECV or WAIT_SEND of sound rows that never ends.
-std::optional<CellFault> find_comms_deadlock(const std::vector<std::vector<CommCell>>& rows,
-                                             const Placement& placement);
-
 /// Throws the communication fault of a lowered order as an OrderError. Compute-only orders have
 /// none.
 void require_sound_comms(const OrderFile& order, const Placement& placement,
