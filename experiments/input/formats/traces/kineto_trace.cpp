@@ -35,6 +35,24 @@ void take_text(const KinetoValue& value, std::string& target) {
   }
 }
 
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// All-to-all collectives run send and receive kernels.
+KinetoWorkKind message_kind(std::string_view collective) {
+  if (has(collective, "to_all") || has(collective, "toall")) return KinetoWorkKind::collective;
+  const bool sends = has(collective, "send");
+  if (sends == has(collective, "recv")) return KinetoWorkKind::exchange;
+  return sends ? KinetoWorkKind::send : KinetoWorkKind::receive;
+}
+
+/// Whether an operator sends, receives or waits: those of c10d and its backends.
+bool is_message_operator(std::string_view name) {
+  return name.starts_with("c10d::") || name.starts_with("gloo:") || name.starts_with("nccl:") ||
+         name.starts_with("record_param_comms");
+}
+
 /// Reads events one by one, key by key, and keeps the relevant ones in a trace. Throws InputError
 /// for a relevant event that is invalid.
 class KinetoEvents {
@@ -337,6 +355,11 @@ class Reader {
 };
 
 }  // namespace
+
+KinetoWorkKind kernel_kind(std::string_view name, std::string_view collective) {
+  if (!name.starts_with("nccl")) return KinetoWorkKind::compute;
+  return has(name, "SendRecv") ? message_kind(collective) : KinetoWorkKind::collective;
+}
 
 void KinetoTrace::keep(const KinetoAnnotation& annotation) {
   constexpr std::size_t between = 65'536;  // annotations from one question to the next
