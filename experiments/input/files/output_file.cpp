@@ -106,8 +106,7 @@ std::string head_of(const std::string& path) {
 }
 
 std::string tail_of(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             std::fclose);
+  const InputFile file(std::fopen(path.c_str(), "rb"));
   if (!file) return {};
   if (std::fseek(file.get(), -tail_bytes, SEEK_END) != 0) return {};  // all of it is head
   std::string tail(tail_bytes, '\0');

@@ -11,6 +11,7 @@
 
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -81,9 +82,7 @@ json schema_at(const json& schema, const json& document, const Pointer& place) {
 }
 
 std::string keys_of(const json& object) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : object.items()) keys.push_back(key);
-  return fmt::format("{}", fmt::join(keys, ", "));
+  return joined(object.items(), [](const auto& item) { return item.key(); });
 }
 
 /// A bound of a schema: 1e+12 instead of 1000000000000.0.
@@ -98,12 +97,11 @@ std::string type_text(const json& type) {
       {"string", "a text"},    {"boolean", "true or false"},
       {"object", "an object"}, {"array", "a list"},
       {"null", "null"}};
-  std::vector<std::string> all;
-  for (const json& one : type.is_array() ? type : json::array({type})) {
+  const auto name = [&](const json& one) {
     const auto known = names.find(one);
-    all.push_back(known == names.end() ? one.get<std::string>() : known->second);
-  }
-  return fmt::format("{}", fmt::join(all, " or "));
+    return known == names.end() ? one.get<std::string>() : known->second;
+  };
+  return joined(type.is_array() ? type : json::array({type}), name, " or ");
 }
 
 /// " from 1 to 64", " of at least 1 item".
@@ -124,9 +122,9 @@ std::string range_text(const json& node, const char* least, const char* most, co
 /// The expected value: "a number from 0 to 1e+12, or one with a unit, such as "2ms"".
 std::string wanted(const json& node) {
   if (node.contains("enum")) {
-    std::vector<std::string> values;
-    for (const json& value : node["enum"]) values.push_back(value.dump());
-    return (values.size() == 1 ? "" : "one of ") + fmt::format("{}", fmt::join(values, ", "));
+    const json& values = node["enum"];
+    return (values.size() == 1 ? "" : "one of ") +
+           joined(values, [](const json& value) { return value.dump(); });
   }
   const bool has_units = node.contains("pattern") && node.contains("examples");
   std::string text = has_units               ? "a number"

@@ -173,8 +173,7 @@ std::vector<std::string_view> rows_of(std::string_view text) {
   }
   std::vector<std::string_view> rows;
   while (!text.empty()) {
-    rows.push_back(take_until(text, '\n'));
-    if (rows.back().ends_with('\r')) rows.back().remove_suffix(1);
+    rows.push_back(take_line(text));
     if (rows.size() > Limits::ranks) {
       throw InputError(fmt::format("row {}", Limits::ranks),
                        fmt::format("there are more than {} rows", Limits::ranks));

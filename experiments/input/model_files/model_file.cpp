@@ -46,6 +46,23 @@ std::unordered_map<std::uint32_t, LayerIndex> layers_by_id(const ModelFile& mode
   return layers;
 }
 
+/// The layers of a profile as a graph, with costs for a microbatch of `examples` examples.
+ModelGraph graph_at(const ModelFile& file, double examples) {
+  ModelGraph graph = file.graph;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    Layer& layer = graph.layers[i];
+    const ProfilePoint point = at(file.profile.entries[i], examples);
+    layer.forward_us = point.forward_us;
+    layer.backward_us = point.backward_us;
+    layer.backward_input_us = point.backward_input_us;
+    layer.backward_weight_us = point.backward_weight_us;
+    layer.activation_bytes = point.activation_bytes.value_or(0);
+    layer.stash_bytes = point.stash_bytes.value_or(0);
+    layer.key.examples = examples;
+  }
+  return graph;
+}
+
 }  // namespace
 
 double usual_sequence(std::optional<double> max_sequence) {
@@ -108,22 +125,6 @@ BytesPerParameter bytes_per_parameter(Precision precision, Optimizer optimizer) 
       return {row.parameter, row.gradient, row.master + 2 * moment};
   }
   return {row.parameter, 0, 0};
-}
-
-ModelGraph graph_at(const ModelFile& file, double examples) {
-  ModelGraph graph = file.graph;
-  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    Layer& layer = graph.layers[i];
-    const ProfilePoint point = at(file.profile.entries[i], examples);
-    layer.forward_us = point.forward_us;
-    layer.backward_us = point.backward_us;
-    layer.backward_input_us = point.backward_input_us;
-    layer.backward_weight_us = point.backward_weight_us;
-    layer.activation_bytes = point.activation_bytes.value_or(0);
-    layer.stash_bytes = point.stash_bytes.value_or(0);
-    layer.key.examples = examples;
-  }
-  return graph;
 }
 
 ModelGraph graph_by_times(const ModelFile& file, std::optional<double> microbatch,

@@ -136,9 +136,6 @@ std::string why_no_sequence(const ModelSpec& spec, double tokens);
 /// Whether the examples of a model are token sequences.
 bool has_tokens(const ModelSpec& spec);
 
-/// The layers of a profile as a graph, with costs for a microbatch of `examples` examples.
-ModelGraph graph_at(const ModelFile& file, double examples);
-
 /// The layers of a model by times, for the given microbatch. A profile at a single size is scaled
 /// only if that size is given, in proportion. Empty for a model by kinds.
 ModelGraph graph_by_times(const ModelFile& file, std::optional<double> microbatch,

@@ -259,12 +259,10 @@ ordered_json profile_check_json(const JudgedRows& judged, const SpotCheck* measu
 
 std::string profile_check_text(const JudgedRows& judged, const SpotCheck* measured) {
   constexpr std::size_t most_lines = 60;
-  std::vector<std::string> counts;
-  for (const auto& [standing, count] : counts_of(judged)) {
-    counts.push_back(fmt::format("{} {}", count, standing));
-  }
-  std::string text =
-      fmt::format("{}: {}\n", counted(judged.rows.size(), "row"), fmt::join(counts, ", "));
+  const std::string counts = joined(counts_of(judged), [](const auto& of_standing) {
+    return fmt::format("{} {}", of_standing.second, of_standing.first);
+  });
+  std::string text = fmt::format("{}: {}\n", counted(judged.rows.size(), "row"), counts);
   if (!judged.rows.empty()) {
     text += "\n" + rows_table(judged, most_doubtful_first(judged), most_lines);
   }

@@ -240,14 +240,14 @@ ordered_json added_rows_json(const JudgedRows& added) {
 
 std::string added_rows_text(const JudgedRows& added, bool is_of_this_machine) {
   constexpr std::size_t most_lines = 20;
-  std::vector<std::string> counts;
-  for (const auto& [standing, count] : counts_of(added)) {
-    if (count > 0) counts.push_back(fmt::format("{} {}", count, standing));
-  }
+  const std::string counts = joined(counts_of(added), [](const auto& of_standing) {
+    return of_standing.second > 0 ? fmt::format("{} {}", of_standing.second, of_standing.first)
+                                  : std::string();
+  });
   std::vector<std::size_t> doubtful = most_doubtful_first(added);
   std::erase_if(doubtful, [&](std::size_t i) { return is_sound(added.judgements[i]); });
   std::string text = fmt::format("{} added to {}{}{}\n", counted(added.rows.size(), "row"),
-                                 added.source, counts.empty() ? "" : ": ", fmt::join(counts, ", "));
+                                 added.source, counts.empty() ? "" : ": ", counts);
   for (const auto& [reason, count] : counts_of_reasons(added)) {
     text += fmt::format("  {}: {}\n", counted(count, "row"), reason);
   }

@@ -5,6 +5,7 @@
 
 #include "experiments/input/fields/fields.hpp"
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -124,13 +125,12 @@ Looks read_looks(const json& distribution) {
     return looks;
   }
   const std::string name = distribution;
-  std::string known;
   for (const NamedDistribution& one : named_distributions()) {
     if (one.name == name) return {name, one.values};
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", one.name);
   }
   throw InputError("/codec/distribution",
-                   fmt::format("unknown name \"{}\"; known: {}", name, known));
+                   fmt::format("unknown name \"{}\"; known: {}", name,
+                               joined(named_distributions(), &NamedDistribution::name)));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class ProfileBuilder {
 };
 
 /// A model with the layers of a profile as a chain. The layers have names and parameters but no
-/// times, which depend on the microbatch: see graph_at.
+/// times, which depend on the microbatch: see graph_by_times.
 ModelFile model_of(Profile profile);
 
 }  // namespace penstock

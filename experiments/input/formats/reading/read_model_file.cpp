@@ -7,6 +7,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/input/profiles/profile_rows.hpp"
 #include "sim/base/error.hpp"
@@ -18,11 +19,9 @@ namespace {
 
 /// The names of the model formats.
 std::string known_formats() {
-  std::vector<std::string_view> names;
-  for (const FormatEntry* entry : format_entries()) {
-    if (entry->read_model != nullptr) names.push_back(entry->name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(format_entries(), [](const FormatEntry* entry) {
+    return entry->read_model != nullptr ? entry->name : "";
+  });
 }
 
 /// Whether a text is a scenario of ours, which names its model.

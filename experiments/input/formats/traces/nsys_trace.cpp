@@ -187,7 +187,7 @@ std::pair<std::string, std::optional<std::int64_t>> split(const std::string& pat
 
 bool is_nsys_file(const std::string& path) {
   std::string start(16, '\0');
-  const std::unique_ptr<std::FILE, CloseInput> file(std::fopen(path.c_str(), "rb"));
+  const InputFile file(std::fopen(path.c_str(), "rb"));
   return file != nullptr && std::fread(start.data(), 1, start.size(), file.get()) == start.size() &&
          is_nsys(start);
 }

@@ -1,9 +1,8 @@
 #include "experiments/input/formats/transformers/hf_architectures.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <vector>
+
+#include "experiments/input/files/table.hpp"
 
 namespace penstock {
 namespace {
@@ -390,10 +389,6 @@ const HfArchitecture* find_hf_architecture(std::string_view name) {
   return found == std::end(table) ? nullptr : found;
 }
 
-std::string hf_architecture_names() {
-  std::vector<std::string_view> names;
-  for (const HfArchitecture& row : table) names.push_back(row.name);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
+std::string hf_architecture_names() { return joined(table, &HfArchitecture::name); }
 
 }  // namespace penstock

@@ -84,21 +84,12 @@ TEST_CASE("equal contents pack to equal files") {
   CHECK(gunzip(gzip("the same"), 8) == "the same");
 }
 
-TEST_CASE("a packed file that is cut off or damaged is refused") {
+// How it may be damaged: see the gzip files of the test of traces.
+TEST_CASE("a packed file that is cut off is refused") {
   const Scratch scratch;
   const std::string packed = gzip(std::string(10'000, 'x') + "and an end");
-  scratch.file("cut.gz", packed.substr(0, packed.size() / 2));
-  CHECK(read_refusal(scratch.path("cut.gz")) != "accepted");
-  scratch.file("without_its_sum.gz", packed.substr(0, packed.size() - 4));
-  CHECK(read_refusal(scratch.path("without_its_sum.gz")) != "accepted");
-  std::string damaged = packed;
-  damaged[damaged.size() / 2] ^= 0x55;
-  scratch.file("damaged.gz", damaged);
-  CHECK(read_refusal(scratch.path("damaged.gz")) != "accepted");
-  scratch.file("plain.gz", "not packed at all");
-  CHECK(read_refusal(scratch.path("plain.gz")) != "accepted");
-  scratch.file("empty.gz", "");
-  CHECK(read_refusal(scratch.path("empty.gz")) != "accepted");
+  CHECK(read_refusal(scratch.file("cut.gz", packed.substr(0, packed.size() / 2))) ==
+        scratch.path("cut.gz") + ": truncated gzip file");
 }
 
 TEST_CASE("a packed file may hold no more than it is allowed to, however small it is itself") {

@@ -84,7 +84,7 @@ TEST_CASE("a file without a profile is refused by its name") {
 
 TEST_CASE("at a microbatch between two points, a layer takes what lies between their times") {
   // Half way from 2 to 4 examples: 5 of 4 to 6 us, 10 of 8 to 12 us, 9 of 6 to 12 bytes.
-  const ModelGraph graph = graph_at(parse_model_file(csv), 3);
+  const ModelGraph graph = graph_by_times(parse_model_file(csv), 3);
   REQUIRE(graph.layers.size() == 1);
   CHECK(graph.layers[0].forward_us == 5);
   CHECK(graph.layers[0].backward_us == 10);
