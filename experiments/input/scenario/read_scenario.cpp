@@ -28,23 +28,21 @@ std::string folder_of_source(const std::string& source) {
 
 FileNames names_of_files(const json& document, const std::string& source) {
   FileNames names{.source = source};
-  const json& model = document["model"];
-  if (model.contains("file")) {
-    names.model = model["file"];
-    names.format = model.value("format", "");
-    names.architecture = model.value("arch", "");
-    if (model.contains("image_tokens")) names.image_tokens = model["image_tokens"].get<double>();
-  }
-  if (model.contains("command")) names.command = model["command"];
-  const auto partition = document.find("partition");
-  if (partition != document.end() && partition->contains("file")) names.cut = (*partition)["file"];
   const auto file_at = [&](const char* pointer) {
     const json::json_pointer place(pointer);
     return document.contains(place) ? std::optional(document[place].get<std::string>())
                                     : std::nullopt;
   };
+  names.model = file_at("/model/file");
+  names.command = file_at("/model/command");
+  names.cut = file_at("/partition/file");
   names.lengths = file_at("/batch/lengths/file");
   names.loads = file_at("/batch/router/file");
+  if (!names.model) return names;
+  const json& model = document["model"];
+  names.format = model.value("format", "");
+  names.architecture = model.value("arch", "");
+  if (model.contains("image_tokens")) names.image_tokens = model["image_tokens"].get<double>();
   return names;
 }
 
@@ -66,27 +64,23 @@ void take_command(ModelFile launch, const std::string& name, ModelFile& model) {
 /// Errors start with the name of the faulty file.
 NamedFiles read_files(const FileNames& names) {
   const std::string folder = folder_of_source(names.source);
+  const auto path = [&](const char* pointer, const std::optional<std::string>& name) {
+    return named_file(names.source, folder, pointer, *name);
+  };
   NamedFiles files;
   if (names.model) {
-    files.model = read_model_file(named_file(names.source, folder, "/model/file", *names.model),
-                                  {.format = names.format,
-                                   .architecture = names.architecture,
-                                   .image_tokens = names.image_tokens});
+    files.model =
+        read_model_file(path("/model/file", names.model), {.format = names.format,
+                                                           .architecture = names.architecture,
+                                                           .image_tokens = names.image_tokens});
   }
   if (names.command) {
-    const std::string path = named_file(names.source, folder, "/model/command", *names.command);
-    take_command(read_model_file(path), *names.command, files.model);
+    take_command(read_model_file(path("/model/command", names.command)), *names.command,
+                 files.model);
   }
-  if (names.cut) {
-    files.cut = read_model_file(named_file(names.source, folder, "/partition/file", *names.cut));
-  }
-  if (names.lengths) {
-    files.lengths =
-        read_lengths(named_file(names.source, folder, "/batch/lengths/file", *names.lengths));
-  }
-  if (names.loads) {
-    files.loads = read_loads(named_file(names.source, folder, "/batch/router/file", *names.loads));
-  }
+  if (names.cut) files.cut = read_model_file(path("/partition/file", names.cut));
+  if (names.lengths) files.lengths = read_lengths(path("/batch/lengths/file", names.lengths));
+  if (names.loads) files.loads = read_loads(path("/batch/router/file", names.loads));
   return files;
 }
 
