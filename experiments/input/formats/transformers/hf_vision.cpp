@@ -36,26 +36,14 @@ constexpr HfField vision_positions{
 /// What the configuration classes of Hugging Face Transformers have for fields that a config leaves
 /// out.
 const nlohmann::json& defaults_of(VisionRule rule) {
-  static const nlohmann::json qwen2_5 = {{"depth", 32},
-                                         {"hidden_size", 3584},
-                                         {"intermediate_size", 3420},
-                                         {"num_heads", 16},
-                                         {"in_channels", 3},
-                                         {"patch_size", 14},
-                                         {"temporal_patch_size", 2},
-                                         {"spatial_merge_size", 2},
-                                         {"window_size", 112},
-                                         {"out_hidden_size", 3584}};
-  static const nlohmann::json qwen3 = {{"depth", 27},
-                                       {"hidden_size", 1152},
-                                       {"intermediate_size", 4304},
-                                       {"num_heads", 16},
-                                       {"in_channels", 3},
-                                       {"patch_size", 16},
-                                       {"temporal_patch_size", 2},
-                                       {"spatial_merge_size", 2},
-                                       {"out_hidden_size", 3584},
-                                       {"num_position_embeddings", 2304}};
+  static const auto qwen2_5 = nlohmann::json::parse(
+      R"({"depth": 32, "hidden_size": 3584, "intermediate_size": 3420, "num_heads": 16,
+          "in_channels": 3, "patch_size": 14, "temporal_patch_size": 2, "spatial_merge_size": 2,
+          "window_size": 112})");
+  static const auto qwen3 = nlohmann::json::parse(
+      R"({"depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16,
+          "in_channels": 3, "patch_size": 16, "temporal_patch_size": 2, "spatial_merge_size": 2,
+          "num_position_embeddings": 2304})");
   return rule == VisionRule::qwen3 ? qwen3 : qwen2_5;
 }
 
