@@ -12,30 +12,39 @@
 // What traces for ASTRA-sim cannot carry, and their files.
 
 namespace penstock::testing {
+namespace {
 
 using nlohmann::json;
 
-TEST_CASE("chakra: what traces cannot carry is named") {
-  struct Example {
-    const char* pointer;
-    json value;
-    const char* says;
-  };
-  for (const Example& example : std::vector<Example>{
-           {"/hardware", {{"name", "ideal"}, {"transfer_us", 2}, {"devices", 2}}, ""},
-           {"/model/stages/0/activation_bytes", 0, "4 transfers have no bytes"},
-           {"/overheads", {{"launch_us", 1}}, "launch actions"},
-           {"/overheads", {{"compute_slowdown_by_transfer", 1.5}}, "slow each other down"},
-           {"/chance", {{"transfer_jitter", 0.1}}, "chance"},
-           {"/memory", {{"capacity_bytes", 1e9}, {"policy", "stall"}}, "waiting for memory"}}) {
+/// A key of a scenario, and what its value has traces say; empty: nothing.
+struct SaidCase {
+  const char* pointer;
+  json value;
+  const std::string what;
+};
+
+void check_said(const json& usual, const std::vector<SaidCase>& examples) {
+  for (const SaidCase& example : examples) {
     CAPTURE(example.pointer);
-    CAPTURE(example.says);
-    json scenario = chakra_scenario("1f1b", 2, 2);
+    CAPTURE(example.what);
+    json scenario = usual;
     scenario[json::json_pointer(example.pointer)] = example.value;
     const Written all = written(chakra_run(scenario));
-    CHECK(all.missing.empty() == std::string(example.says).empty());
-    if (!std::string(example.says).empty()) CHECK(says(all, example.says));
+    CHECK(all.missing.empty() == example.what.empty());
+    if (!example.what.empty()) CHECK(says(all, example.what));
   }
+}
+
+}  // namespace
+
+TEST_CASE("chakra: what traces cannot carry is named") {
+  check_said(chakra_scenario("1f1b", 2, 2),
+             {{"/hardware", {{"name", "ideal"}, {"transfer_us", 2}, {"devices", 2}}, ""},
+              {"/model/stages/0/activation_bytes", 0, "4 transfers have no bytes"},
+              {"/overheads", {{"launch_us", 1}}, "launch actions"},
+              {"/overheads", {{"compute_slowdown_by_transfer", 1.5}}, "slow each other down"},
+              {"/chance", {{"transfer_jitter", 0.1}}, "chance"},
+              {"/memory", {{"capacity_bytes", 1e9}, {"policy", "stall"}}, "waiting for memory"}});
 }
 
 TEST_CASE("chakra: traces are written again over those of Penstock, and over no others") {
@@ -57,25 +66,13 @@ TEST_CASE("chakra: traces are written again over those of Penstock, and over no 
 }
 
 TEST_CASE("chakra: where ASTRA-sim's rules change the times is named") {
-  struct Example {
-    const char* pointer;
-    json value;
-    const char* says;
-  };
-  for (const Example& example : std::vector<Example>{
-           {"/model/stages/0/forward_us", 0.5, "sends one at a time"},
-           {"/model/stages/1/forward_us", 0, "actions take no time here and a nanosecond"},
-           {"/model/stages/1/backward_weight_us", 2.5, ""},
-           {"/parallel", {{"data", 2}}, "collectives take what rings"}}) {
-    CAPTURE(example.pointer);
-    json scenario = chakra_scenario("1f1b", 3, 4);
-    scenario[json::json_pointer(example.pointer)] = example.value;
-    const Written all = written(chakra_run(scenario));
-    CHECK(all.missing.empty() == std::string(example.says).empty());
-    if (!std::string(example.says).empty()) CHECK(says(all, example.says));
-  }
-  // One send at a time here too: nothing changes.
   json scenario = chakra_scenario("1f1b", 3, 4);
+  check_said(scenario,
+             {{"/model/stages/0/forward_us", 0.5, "sends one at a time"},
+              {"/model/stages/1/forward_us", 0, "actions take no time here and a nanosecond"},
+              {"/model/stages/1/backward_weight_us", 2.5, ""},
+              {"/parallel", {{"data", 2}}, "collectives take what rings"}});
+  // One send at a time here too: nothing changes.
   scenario["model"]["stages"][0]["forward_us"] = 0.5;
   scenario["hardware"]["transfers"] = {{"sends_in_flight", 1}};
   CHECK(written(chakra_run(scenario)).missing.empty());

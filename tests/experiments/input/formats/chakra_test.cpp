@@ -57,6 +57,16 @@ std::uint64_t computed_us(const ReadTrace& trace) {
   return sum;
 }
 
+/// The traces of a run without data replicas, by rank.
+std::vector<ReadTrace> traces_of(const Outcome& outcome) {
+  const ExecutionTrace trace = execution_trace(outcome.plan, outcome.costs, {});
+  std::vector<ReadTrace> devices;
+  for (Rank rank : Numbers<Rank>(outcome.plan.ranks)) {
+    devices.push_back(read_chakra(chakra_trace(outcome.plan, trace, 0, rank)));
+  }
+  return devices;
+}
+
 void check_replay(const json& scenario) {
   const RunResult result = chakra_run(scenario);
   const Written all = written(result);
@@ -373,11 +383,7 @@ TEST_CASE("chakra: whatever the system, traces are sound and replay as it runs")
     system.hardware = link(1.5, 1e9);
     for (Layer& stage : system.stages) stage.activation_bytes += 1000;
     const Outcome outcome = simulated(system);
-    const ExecutionTrace trace = execution_trace(outcome.plan, outcome.costs, {});
-    std::vector<ReadTrace> devices;
-    for (Rank rank : Numbers<Rank>(outcome.plan.ranks)) {
-      devices.push_back(read_chakra(chakra_trace(outcome.plan, trace, 0, rank)));
-    }
+    const std::vector<ReadTrace> devices = traces_of(outcome);
     RC_ASSERT(trace_fault(devices).empty());
     // Between two messages, what a rank computes is off by less than a nanosecond.
     const Replayed replayed = replay(devices, links_of_the_scenario);
@@ -405,12 +411,8 @@ TEST_CASE("chakra: whatever the system, in whole microseconds its traces replay 
       stage.recompute_us = std::ceil(stage.recompute_us);
     }
     const Outcome outcome = simulated(system);
-    const ExecutionTrace trace = execution_trace(outcome.plan, outcome.costs, {});
-    std::vector<ReadTrace> devices;
-    for (Rank rank : Numbers<Rank>(outcome.plan.ranks)) {
-      devices.push_back(read_chakra(chakra_trace(outcome.plan, trace, 0, rank)));
-    }
-    RC_ASSERT(replay(devices, links_of_the_scenario).makespan == outcome.report.makespan);
+    RC_ASSERT(replay(traces_of(outcome), links_of_the_scenario).makespan ==
+              outcome.report.makespan);
   }));
 }
 
