@@ -289,6 +289,16 @@ std::vector<std::string> split_names(std::string_view names) {
   return words;
 }
 
+bool is_listed(std::string_view names, std::string_view name) {
+  if (name.find(',') != std::string_view::npos) return false;
+  for (std::size_t at = 0; (at = names.find(name, at)) != std::string_view::npos; ++at) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || names[at - 1] == ' ') && (end == names.size() || names[end] == ','))
+      return true;
+  }
+  return false;
+}
+
 std::string unknown_text(std::string_view thing, std::string_view word, std::string_view names) {
   return unknown_text(thing, word, split_names(names));
 }

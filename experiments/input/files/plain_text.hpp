@@ -90,6 +90,8 @@ std::string unknown_text(std::string_view thing, std::string_view word,
 
 /// Names as texts list them, "gpipe, naive", one by one.
 std::vector<std::string> split_names(std::string_view names);
+/// Whether such a list has a name.
+bool is_listed(std::string_view names, std::string_view name);
 
 /// The same for names as texts list them: "gpipe, naive".
 std::string unknown_text(std::string_view thing, std::string_view word, std::string_view names);

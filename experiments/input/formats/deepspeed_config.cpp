@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_input.hpp"
@@ -22,36 +21,17 @@ constexpr std::uint32_t most = 1'000'000'000;
 constexpr const char* equal_layers = "type:transformer";  // counts transformer layers alone
 
 /// Keys that are read, each with its own keys inside; what else may change the layout is refused.
-constexpr std::array<std::string_view, 17> read_keys{"train_batch_size",
-                                                     "train_micro_batch_size_per_gpu",
-                                                     "gradient_accumulation_steps",
-                                                     "zero_optimization",
-                                                     "bf16",
-                                                     "bfloat16",
-                                                     "fp16",
-                                                     "amp",
-                                                     "torch_autocast",
-                                                     "tensor_parallel",
-                                                     "sequence_parallel_size",
-                                                     "pipeline",
-                                                     "activation_checkpointing",
-                                                     "expert_parallel",
-                                                     "optimizer",
-                                                     "zero_allow_untested_optimizer",
-                                                     "data_parallel_size"};
+constexpr std::string_view read_keys =
+    "train_batch_size, train_micro_batch_size_per_gpu, gradient_accumulation_steps, "
+    "zero_optimization, bf16, bfloat16, fp16, amp, torch_autocast, tensor_parallel, "
+    "sequence_parallel_size, pipeline, activation_checkpointing, expert_parallel, optimizer, "
+    "zero_allow_untested_optimizer, data_parallel_size";
 
 /// Likewise, inside zero_optimization.
-constexpr std::array<std::string_view, 11> zero_keys{"stage",
-                                                     "overlap_comm",
-                                                     "mics_shard_size",
-                                                     "offload_optimizer",
-                                                     "offload_param",
-                                                     "cpu_offload",
-                                                     "zero_hpz_partition_size",
-                                                     "cpu_offload_param",
-                                                     "cpu_offload_params",
-                                                     "zero_quantized_weights",
-                                                     "zero_quantized_gradients"};
+constexpr std::string_view zero_keys =
+    "stage, overlap_comm, mics_shard_size, offload_optimizer, offload_param, cpu_offload, "
+    "zero_hpz_partition_size, cpu_offload_param, cpu_offload_params, zero_quantized_weights, "
+    "zero_quantized_gradients";
 
 std::optional<std::uint32_t> whole(const JsonView& view, std::string_view key) {
   const auto value = view.find(key);
@@ -218,18 +198,15 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
   if (alone && !command.microbatches) command.microbatches = 1;
   std::vector<std::string> ignored;
   for (const auto& [key, value] : view.entries()) {
+    if (is_listed(read_keys, key)) continue;
     if (key.ends_with("_parallel") || key.ends_with("_parallel_size")) {
-      if (std::find(read_keys.begin(), read_keys.end(), key) == read_keys.end()) {
-        value.fail("it changes the layout and is not read");
-      }
+      value.fail("it changes the layout and is not read");
     }
-    if (std::find(read_keys.begin(), read_keys.end(), key) == read_keys.end())
-      ignored.push_back(key);
+    ignored.push_back(key);
   }
   if (const auto zero = view.find("zero_optimization")) {
     for (const auto& [key, value] : zero->entries()) {
-      const bool read = std::find(zero_keys.begin(), zero_keys.end(), key) != zero_keys.end();
-      if (!read) ignored.push_back("zero_optimization." + key);
+      if (!is_listed(zero_keys, key)) ignored.push_back("zero_optimization." + key);
     }
   }
   if (!ignored.empty()) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -91,10 +92,9 @@ std::string why_no_sequence(const ModelSpec& spec, double tokens) {
 bool has_tokens(const ModelSpec& spec) {
   for (const BlockSpec& block : spec.blocks) {
     for (const LayerSpec& part : block.parts) {
-      constexpr std::array kinds{"embedding",        "attention",   "mla",
-                                 "sparse_attention", "gated_delta", "mamba2",
-                                 "picture_embedding"};
-      if (std::ranges::find(kinds, part.kind) != kinds.end()) return true;
+      constexpr std::string_view kinds =
+          "embedding, attention, mla, sparse_attention, gated_delta, mamba2, picture_embedding";
+      if (is_listed(kinds, part.kind)) return true;
     }
   }
   return false;

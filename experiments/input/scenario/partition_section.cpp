@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/model_files/model_file.hpp"
@@ -62,10 +63,9 @@ const Fields& setting_fields() {
 void check_settings(const json& section, const std::string& partitioner) {
   const PartitionerEntry* entry = find_named(partitioner_entries(), partitioner);
   if (entry == nullptr) return;  // reported with the known names elsewhere
-  const std::string read = fmt::format(", transfers, {},", entry->settings);
   for (const Field& field : setting_fields().fields) {
-    if (!section.contains(field.key)) continue;
-    if (read.find(fmt::format(", {},", field.key)) != std::string::npos) continue;
+    if (!section.contains(field.key) || field.key == "transfers") continue;
+    if (is_listed(entry->settings, field.key)) continue;
     const bool reads_none = entry->settings.empty();
     throw InputError(fmt::format("/partition/{}", field.key),
                      fmt::format("the partitioner \"{}\" does not read it; it reads {}",

@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/scenario/model_section.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
 #include "hardware_models/layers/registry.hpp"
@@ -44,11 +43,10 @@ double number_in(const json& value, const Parameter* parameter) {
 }
 
 /// A layer by its kind: every other key is a number of that kind.
-LayerSpec read_part(const json& object, std::string source,
-                    std::span<const std::string_view> others) {
+LayerSpec read_part(const json& object, std::string source, std::string_view others) {
   LayerSpec spec{.kind = object["kind"], .numbers = {}, .source = std::move(source)};
   for (const auto& [key, value] : object.items()) {
-    if (std::find(others.begin(), others.end(), key) != others.end()) continue;
+    if (is_listed(others, key)) continue;
     const std::string name = current_name(spec.kind, key);
     if (name != key && object.contains(name)) {
       throw InputError(spec.source + pointer_step(key),
@@ -62,8 +60,7 @@ LayerSpec read_part(const json& object, std::string source,
 }
 
 /// Keys of a layer in addition to the numbers of its kind.
-constexpr std::array<std::string_view, 6> keys_of_block{"kind",   "name", "module",
-                                                        "repeat", "even", "parts"};
+constexpr std::string_view keys_of_block = "kind, name, module, repeat, even, parts";
 
 Takes number_of_kind() { return meaning(either(number(), truth()), "a number of the kind"); }
 
@@ -104,7 +101,7 @@ Takes block() {
 /// Refuses numbers on a block of several kinds; they belong to its parts.
 void check_keys_of_block(const json& object, const std::string& source) {
   for (const auto& [key, value] : object.items()) {
-    if (std::find(keys_of_block.begin(), keys_of_block.end(), key) != keys_of_block.end()) continue;
+    if (is_listed(keys_of_block, key)) continue;
     throw InputError(source + pointer_step(key),
                      fmt::format("unknown key \"{}\"; beside \"parts\" there are name, module, "
                                  "repeat and even",
@@ -114,9 +111,7 @@ void check_keys_of_block(const json& object, const std::string& source) {
 
 /// An even cut counts the layers between embedding and head; an encoder of pictures stands before.
 bool stands_at_an_end(const std::string& kind) {
-  constexpr std::array kinds{"embedding",         "head",        "merger", "patches",
-                             "picture_embedding", "vision_block"};
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  return is_listed("embedding, head, merger, patches, picture_embedding, vision_block", kind);
 }
 
 /// A layer by its kind, or several layers that are never split.
@@ -135,10 +130,9 @@ BlockSpec read_block(const json& object, const std::string& source) {
     return block;
   }
   check_keys_of_block(object, source);
-  constexpr std::array<std::string_view, 1> kind_only{"kind"};
   const json& parts = object["parts"];
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    block.parts.push_back(read_part(parts[i], fmt::format("{}/parts/{}", source, i), kind_only));
+    block.parts.push_back(read_part(parts[i], fmt::format("{}/parts/{}", source, i), "kind"));
   }
   if (block.name.empty()) block.name = "block";
   return block;

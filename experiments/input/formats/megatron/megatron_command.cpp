@@ -67,21 +67,10 @@ constexpr std::string_view other_programs =
     "pretrain_vision_classify.py, pretrain_vision_dino.py, pretrain_vision_inpaint.py, "
     "pretrain_vlm.py";
 
-/// Whether names, as texts list them, hold one.
-bool holds(std::string_view names, std::string_view name) {
-  if (name.find(',') != std::string_view::npos) return false;
-  for (std::size_t at = 0; (at = names.find(name, at)) != std::string_view::npos; ++at) {
-    const std::size_t end = at + name.size();
-    if ((at == 0 || names[at - 1] == ' ') && (end == names.size() || names[end] == ','))
-      return true;
-  }
-  return false;
-}
-
 /// What is simulated in place of an argument, or states it; empty if none of `all` is this one.
 std::string_view instead_of(std::string_view argument, std::span<const UnreadArguments> all) {
   for (const UnreadArguments& some : all) {
-    if (holds(some.names, argument)) return some.instead;
+    if (is_listed(some.names, argument)) return some.instead;
   }
   return {};
 }
@@ -202,7 +191,7 @@ void refuse_other_program(const ShellWords& words) {
   for (const ShellWord& word : words) {
     const std::string_view text = word.text;
     const std::string_view program = text.substr(text.rfind('/') + 1);
-    if (!program.ends_with(".py") || !holds(other_programs, program)) continue;
+    if (!program.ends_with(".py") || !is_listed(other_programs, program)) continue;
     throw InputError(line_text(word.line),
                      fmt::format("{} is not read, only pretrain_gpt.py is; other models are read "
                                  "from their own config.json, under /model/file",
@@ -262,11 +251,11 @@ void MegatronCommand::leave_out(const ShellWord& word) {
 void MegatronCommand::add(const ShellWord& word, ShellWords values) {
   const std::size_t equals = word.text.find('=');
   const std::string name = canonical(std::string_view(word.text).substr(0, equals));
-  for (std::size_t i = holds(flags, name) ? 0 : 1; i < values.size(); ++i) {
+  for (std::size_t i = is_listed(flags, name) ? 0 : 1; i < values.size(); ++i) {
     if (values[i].text.empty() && !values[i].gaps.empty()) leave_out(values[i]);
   }
   if (!word.gaps.empty() && word.gaps.front().at <= name.size()) return leave_out(word);
-  if (!holds(valued, name) && !holds(flags, name)) return ignore(word, name, values);
+  if (!is_listed(valued, name) && !is_listed(flags, name)) return ignore(word, name, values);
   if (equals != std::string::npos) {
     values = {word};
     values.front().text = word.text.substr(equals + 1);

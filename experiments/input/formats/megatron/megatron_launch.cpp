@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/formats/megatron/megatron_training.hpp"
 
@@ -364,10 +364,11 @@ std::vector<MegatronArgument> training_arguments(const TrainingLaunch& launch) {
 }
 
 std::string missing_in_script(const ModelSpec& model) {
-  constexpr std::array kinds{"embedding", "norm", "attention", "mla", "mlp", "moe", "head"};
   for (const BlockSpec& block : model.blocks) {
     for (const LayerSpec& part : block.parts) {
-      if (std::find(kinds.begin(), kinds.end(), part.kind) == kinds.end()) return part.kind;
+      if (!is_listed("embedding, norm, attention, mla, mlp, moe, head", part.kind)) {
+        return part.kind;
+      }
       for (const char* detail : {"wide_qk_norm", "plain_qk_norm", "gate", "latent"}) {
         if (number_of(&part, detail) != 0) return part.kind + " with " + detail;
       }

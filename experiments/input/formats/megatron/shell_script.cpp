@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
+#include <string_view>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/megatron/shell_words.hpp"
 #include "sim/base/error.hpp"
 
@@ -12,18 +12,10 @@ namespace {
 constexpr std::size_t longest_text = std::size_t{1} << 24;
 constexpr std::size_t most_expanded = std::size_t{1} << 27;  // bytes
 
-template <std::size_t count>
-bool is_one_of(std::string_view word, const std::array<std::string_view, count>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-constexpr std::array<std::string_view, 7> opening{"if", "for",    "while", "until",
-                                                  "{",  "select", "case"};
-constexpr std::array<std::string_view, 4> closing{"fi", "done", "}", "esac"};
-constexpr std::array<std::string_view, 8> passing{"then", "else", "elif", "do",
-                                                  "time", "!",    "exec", "eval"};
-constexpr std::array<std::string_view, 5> declaring{"export", "local", "declare", "typeset",
-                                                    "readonly"};
+constexpr std::string_view opening = "if, for, while, until, {, select, case";
+constexpr std::string_view closing = "fi, done, }, esac";
+constexpr std::string_view passing = "then, else, elif, do, time, !, exec, eval";
+constexpr std::string_view declaring = "export, local, declare, typeset, readonly";
 
 /// Reads a script command by command.
 class ScriptReader {
@@ -106,12 +98,12 @@ class ScriptReader {
   }
 
   bool take_keyword(const ShellWord& word) {
-    if (is_one_of(word.text, opening)) {
+    if (is_listed(opening, word.text)) {
       ++depth_;
       if (word.text == "for") forget_variable_ahead();
       return true;
     }
-    if (is_one_of(word.text, closing)) {
+    if (is_listed(closing, word.text)) {
       depth_ -= depth_ > 0 ? 1 : 0;
       return true;
     }
@@ -120,8 +112,8 @@ class ScriptReader {
       words_.skip(words_.name_ahead().size());
       return true;
     }
-    if (is_one_of(word.text, declaring)) return declares_ = true;
-    return is_one_of(word.text, passing) || word.text.ends_with("()");
+    if (is_listed(declaring, word.text)) return declares_ = true;
+    return is_listed(passing, word.text) || word.text.ends_with("()");
   }
 
   /// The variable of a loop has no known value.
