@@ -55,15 +55,19 @@ void write_error(std::string_view text) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// A progress bar stays on its line; the message starts on the next one.
-extern "C" void on_interrupt(int /*signal*/) {
+/// A progress bar stays on its line; the message starts on the next one. Async-signal-safe.
+[[noreturn]] void end_with(int code, std::string_view text, const std::string* more = nullptr) {
   remove_unfinished();
   if (::isatty(STDERR_FILENO) == 1) write_error("\n");
-  write_error("penstock: interrupted");
-  if (const std::string* note = interrupt_note.load()) write_error(*note);
+  write_error(text);
+  for (const std::string* one : {more, interrupt_note.load()}) {
+    if (one != nullptr) write_error(*one);
+  }
   write_error("\n");
-  ::_exit(interrupted);
+  ::_exit(code);
 }
+
+extern "C" void on_interrupt(int /*signal*/) { end_with(interrupted, "penstock: interrupted"); }
 
 /// Static, because a signal handler writes it.
 std::atomic<bool> end_is_requested = false;
@@ -88,13 +92,7 @@ extern "C" void on_request(int signal) {
 std::atomic<const std::string*> time_is_over = nullptr;
 
 extern "C" void on_time_over(int /*signal*/) {
-  remove_unfinished();
-  if (::isatty(STDERR_FILENO) == 1) write_error("\n");
-  write_error("penstock: error: ");
-  if (const std::string* text = time_is_over.load()) write_error(*text);
-  if (const std::string* note = interrupt_note.load()) write_error(*note);
-  write_error("\n");
-  ::_exit(machine_cannot);
+  end_with(machine_cannot, "penstock: error: ", time_is_over.load());
 }
 
 constexpr std::array interrupting{SIGINT, SIGTERM, SIGHUP};
