@@ -124,6 +124,10 @@ Catalogue built_in_items() {
   return items;
 }
 
+CatalogueItem read_catalogue_file(const std::string& path) {
+  return parse_catalogue_file(read_configuration(path), path);
+}
+
 /// Adds the files of a folder. They replace items of the same name.
 void add_folder(Catalogue& catalogue, const std::string& folder) {
   Catalogue own;
@@ -254,10 +258,6 @@ CatalogueItem parse_catalogue_file(const std::string& text, const std::string& s
     check_item(document, is);
     return CatalogueItem{source, is, document["name"], document["summary"], text};
   });
-}
-
-CatalogueItem read_catalogue_file(const std::string& path) {
-  return parse_catalogue_file(read_configuration(path), path);
 }
 
 Catalogue read_catalogue() {

@@ -35,9 +35,7 @@ Catalogue read_catalogue();
 /// files have their names. Returns its name. Throws InputError with the file's name in front.
 std::string add_catalogue_file(const std::string& path, Catalogue& catalogue);
 
-/// Reads one file. Throws InputError with its name in front.
-CatalogueItem read_catalogue_file(const std::string& path);
-/// Parses text; `source` is the file's name in errors.
+/// Parses the text of a file; `source` is the file's name in errors.
 CatalogueItem parse_catalogue_file(const std::string& text, const std::string& source);
 
 /// A machine with its links and its device, or another in its place; a device alone becomes a

@@ -48,6 +48,9 @@ std::uint64_t size_of(std::FILE* file) {
   return static_cast<std::uint64_t>(facts.st_size);
 }
 
+/// Takes the size of a content as it grows, and throws where it is too large.
+using CheckSize = std::function<void(std::uint64_t bytes)>;
+
 std::string read_all(std::FILE* file, const CheckSize& check) {
   std::string content;
   const std::uint64_t size = size_of(file);
@@ -139,7 +142,7 @@ ByteStream::ByteStream(const std::string& path, std::uint64_t most_bytes,
       file_bytes_(size_of(file_.get())) {
   const std::size_t got = read_block(file_.get(), block_.data(), block_bytes);
   const std::string_view start(block_.data(), got);
-  if (is_gzip(start)) {
+  if (start.starts_with("\x1f\x8b")) {
     unpacked_.emplace(source_behind(std::string(start), file_.get()), path);
     fill();
   } else {
@@ -277,9 +280,10 @@ std::size_t GzipReader::read(char* to, std::size_t most) {
   return most - stream.avail_out;
 }
 
-bool is_gzip(std::string_view start) { return start.starts_with("\x1f\x8b"); }
+namespace {
 
-std::string gunzip(std::string_view file, const CheckSize& check) {
+/// The content of a .gz file.
+std::string unpacked(std::string_view file, const CheckSize& check) {
   GzipReader reader([&](char* to, std::size_t most) {
     const std::size_t size = file.copy(to, most);
     file.remove_prefix(size);
@@ -296,8 +300,10 @@ std::string gunzip(std::string_view file, const CheckSize& check) {
   return content;
 }
 
+}  // namespace
+
 std::string gunzip(std::string_view file, std::uint64_t max_bytes) {
-  return gunzip(file, [&](std::uint64_t bytes) {
+  return unpacked(file, [&](std::uint64_t bytes) {
     if (bytes <= max_bytes) return;
     throw InputError(fmt::format("it is larger than {} bytes when unpacked", max_bytes));
   });
@@ -322,7 +328,7 @@ std::string read_within(const std::string& path, const Check& check) {
     const InputFile file = open_input(path);
     std::string content = read_all(file.get(), [&](std::uint64_t bytes) { check(bytes, ""); });
     if (!path.ends_with(".gz")) return without_utf16(std::move(content));
-    return without_utf16(gunzip(content, [&](std::uint64_t bytes) {
+    return without_utf16(unpacked(content, [&](std::uint64_t bytes) {
       check(bytes, " when unpacked");
       // Files of numbers and names pack to a third; only what is made for it packs to so little.
       if (bytes < configuration_bytes || bytes / most_packed <= content.size()) return;

@@ -65,16 +65,8 @@ class GzipReader {
   std::unique_ptr<State, Close> state_;
 };
 
-/// Whether a file that starts with these bytes is a gzip file.
-bool is_gzip(std::string_view start);
-
-/// Takes the size of a content as it grows, and throws where it is too large.
-using CheckSize = std::function<void(std::uint64_t bytes)>;
-
-/// The content of a .gz file. Throws InputError for a truncated or corrupt file, and what `check`
-/// throws.
-std::string gunzip(std::string_view file, const CheckSize& check);
-/// The same; throws InputError for more than `max_bytes`.
+/// The content of a .gz file. Throws InputError for a truncated or corrupt file, and for more than
+/// `max_bytes`.
 std::string gunzip(std::string_view file, std::uint64_t max_bytes);
 
 /// The bytes of a file, one block at a time, so that the file may be larger than memory. Unpacks

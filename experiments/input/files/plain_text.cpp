@@ -246,12 +246,8 @@ std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds, std::i
   return number->negative ? -value : value;
 }
 
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words) {
-  return nearest(word, words, std::max<std::size_t>(1, word.size() / 3));
-}
-
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words,
-                                   std::size_t most) {
+                                   std::optional<std::size_t> most) {
   const std::string small = in_small_letters(word);
   // The beginning of a name is that name.
   constexpr std::size_t letters_that_count = 3;
@@ -261,7 +257,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
     }
   }
   std::optional<std::string> best;
-  std::size_t least = most + 1;
+  std::size_t least = most.value_or(std::max<std::size_t>(1, word.size() / 3)) + 1;
   for (const std::string& known : words) {
     const std::size_t distance = edit_distance(small, in_small_letters(known));
     if (distance >= least) continue;

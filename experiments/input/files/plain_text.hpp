@@ -78,11 +78,10 @@ std::vector<CsvCell> csv_cells(std::string_view line, std::size_t row);
 std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds, std::int64_t most_ns);
 
 /// The word that a mistyped one most likely means: the first that begins with it, else the one that
-/// differs least, in at most a third of the letters. Small and capital letters are the same.
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words);
-/// The same, with at most `most` wrong letters.
+/// differs least, in at most a third of the letters, or `most`. Small and capital letters are the
+/// same.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words,
-                                   std::size_t most);
+                                   std::optional<std::size_t> most = {});
 
 /// "unknown THING; did you mean NEAREST? known: A, B", without the question if no word is close.
 std::string unknown_text(std::string_view thing, std::string_view word,

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -57,10 +56,6 @@ class SpilledList {
       read_block_ = i / block_records;
     }
     return read_[i % block_records];
-  }
-  Record at(std::size_t i) const {
-    if (i >= size()) throw std::out_of_range("SpilledList::at");
-    return (*this)[i];
   }
 
   std::size_t blocks() const { return spilled_ / block_records + 1; }

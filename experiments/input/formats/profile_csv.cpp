@@ -110,7 +110,7 @@ void take_parameters(const Row& row, std::size_t layer, Parameters& parameters,
 }
 
 void add_row(const Row& row, Parameters& parameters, ProfileBuilder& builder) {
-  const std::size_t layer = builder.mention(row.layer.text).first;
+  const std::size_t layer = builder.mention({.layer = row.layer.text}).first;
   take_parameters(row, layer, parameters, builder);
   if (builder.add(layer, row.point)) return;
   row.examples.fail(

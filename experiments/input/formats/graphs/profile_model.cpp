@@ -103,10 +103,6 @@ std::string_view profile_schema() {
   return text;
 }
 
-std::pair<std::size_t, bool> ProfileBuilder::mention(const std::string& layer) {
-  return mention(ProfileEntry{.layer = layer});
-}
-
 std::pair<std::size_t, bool> ProfileBuilder::mention(ProfileEntry layer) {
   std::string key = layer.layer;
   for (const auto& [name, value] : layer.numbers) key += fmt::format("\n{}={}", name, value);

@@ -29,10 +29,8 @@ std::string_view profile_schema();
 /// Collects the points of layers, in any order.
 class ProfileBuilder {
  public:
-  /// The index of a layer, in order of first mention, and whether this was the first.
-  std::pair<std::size_t, bool> mention(const std::string& layer);
-  /// The same for an entry of some layers of a kind. Entries for other layers of that kind are
-  /// separate.
+  /// The index of a layer, in order of first mention, and whether this was the first. Entries for
+  /// some layers of a kind are apart from those for others of it.
   std::pair<std::size_t, bool> mention(ProfileEntry layer);
   /// False if the layer already has a point for this number of examples.
   bool add(std::size_t layer, const ProfilePoint& point);

@@ -144,11 +144,12 @@ TEST_CASE("kineto: kernels, launches and annotations are kept, everything else i
 
 TEST_CASE("kineto: sends, receives and collectives are told apart by name and collective") {
   const auto kind = [](const std::string& name, const std::string& collective) {
-    return read(with_events(fmt::format(R"({{"ph":"X","cat":"kernel","name":"{}","ts":1,"dur":1,)"
-                                        R"("args":{{"Collective name":"{}"}}}})",
-                                        name, collective)))
-        .works.at(0)
-        .kind;
+    const KinetoTrace trace =
+        read(with_events(fmt::format(R"({{"ph":"X","cat":"kernel","name":"{}","ts":1,"dur":1,)"
+                                     R"("args":{{"Collective name":"{}"}}}})",
+                                     name, collective)));
+    REQUIRE(trace.works.size() == 1);
+    return trace.works[0].kind;
   };
   const std::string message = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)";
   CHECK(kind(message, "send") == KinetoWorkKind::send);
