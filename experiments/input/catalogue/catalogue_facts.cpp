@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -285,10 +284,9 @@ void take_links(const Catalogue& catalogue, const CatalogueItem& item, const jso
 void check_links(const CatalogueItem& item, const Machine& machine) {
   const TopologyEntry* kind = find_named(topology_entries(), machine.topology->kind);
   if (kind == nullptr) return;  // building the topology reports it
-  constexpr std::array<std::string_view, 2> links{"nvlink_bandwidth_bytes_per_s",
-                                                  "link_bandwidth_bytes_per_s"};
+  constexpr std::string_view links = "nvlink_bandwidth_bytes_per_s, link_bandwidth_bytes_per_s";
   for (const TopologyParameter& parameter : kind->parameters) {
-    if (std::find(links.begin(), links.end(), parameter.name) == links.end()) continue;
+    if (!is_listed(links, parameter.name)) continue;
     if (machine.topology->parameters.contains(std::string(parameter.name))) continue;
     throw in_file(item.source,
                   InputError("/link", fmt::format("it is missing; machines of the topology {} "

@@ -13,13 +13,11 @@
 namespace penstock::profile_csv_file {
 namespace {
 
-constexpr std::array<std::string_view, 3> other_columns{"layer", "examples", "parameter_bytes"};
+constexpr std::string_view other_columns = "layer, examples, parameter_bytes";
 constexpr std::array<std::string_view, 3> needed_columns{"layer", "examples", "forward_us"};
 
 std::string known_columns() {
-  std::string known = fmt::format("{}", fmt::join(other_columns, ", "));
-  for (const ProfileNumber& column : profile_numbers) known += fmt::format(", {}", column.name);
-  return known;
+  return fmt::format("{}, {}", other_columns, joined(profile_numbers, &ProfileNumber::name));
 }
 
 /// The column names. Each must be known and unique.
@@ -27,7 +25,7 @@ std::vector<CsvCell> header_of(std::string_view line) {
   std::vector<CsvCell> header = csv_cells(line, 0);
   for (const CsvCell& cell : header) {
     const bool known =
-        std::find(other_columns.begin(), other_columns.end(), cell.text) != other_columns.end() ||
+        is_listed(other_columns, cell.text) ||
         std::any_of(profile_numbers.begin(), profile_numbers.end(),
                     [&](const ProfileNumber& column) { return column.name == cell.text; });
     if (!known) {

@@ -7,7 +7,6 @@
 #include "sim/base/error.hpp"
 #include "tests/support/megatron_arguments.hpp"
 #include "tests/support/model_files.hpp"
-#include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
 
