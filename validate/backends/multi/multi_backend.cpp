@@ -92,7 +92,7 @@ ClockAnchor host_anchor(Control& control, const MultiCalls& calls) {
 
 /// A hang would need a mistake of this program, and show only after the time limit.
 void check_calls(const CommPlan& comms, const Plan& plan) {
-  if (const auto why = why_it_hangs(comms, plan, Blocking::ranks)) throw std::logic_error(*why);
+  if (const auto why = why_it_hangs(comms, plan)) throw std::logic_error(*why);
 }
 
 }  // namespace

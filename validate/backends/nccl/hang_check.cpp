@@ -11,8 +11,6 @@
 namespace penstock {
 namespace {
 
-enum class ItemState : std::uint8_t { issued, started, ended };
-
 /// A started call, for its partners.
 struct Started {
   const CommOp* op;
@@ -21,18 +19,9 @@ struct Started {
 
 class HangCheck {
  public:
-  HangCheck(const CommPlan& comms, const Plan& plan, Blocking blocking)
+  HangCheck(const CommPlan& comms, const Plan& plan)
       : comms_(comms), plan_(plan), ranks_(comms.ranks.size()) {
-    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-      const std::vector<RankItem>& items = comms.ranks[rank];
-      ranks_[rank].progress.resize(items.size(), ItemState::issued);
-      ranks_[rank].ordinal.resize(items.size());
-      for (std::uint32_t item = 0; item < items.size(); ++item) {
-        const std::uint32_t stream = blocking == Blocking::ranks ? 0 : stream_of(items[item]);
-        ranks_[rank].streams[stream].push_back(item);
-      }
-      waiting_.push_back(rank);
-    }
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) waiting_.push_back(rank);
   }
 
   std::optional<std::string> result() {
@@ -48,17 +37,13 @@ class HangCheck {
 
  private:
   struct RankQueue {
-    std::map<std::uint32_t, std::deque<std::uint32_t>> streams;  // items still to end
-    std::vector<ItemState> progress;                             // by item
-    std::vector<std::vector<std::size_t>> ordinal;  // by item and call: its place in its row
+    std::size_t at = 0;  // the first item that has not ended
+    bool has_started = false;
+    std::vector<std::size_t> ordinal;  // by call of that item, once started: its place in its row
     bool is_waiting = true;
   };
   /// Channel, sender and receiver; of a collective the rank twice.
   using Row = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool>;
-
-  static std::uint32_t stream_of(const RankItem& item) {
-    return item.is_action() ? 0 : item.channel + 1;
-  }
 
   /// An event that is recorded later than it is waited for holds nothing up.
   std::optional<std::string> late_wait() const {
@@ -75,42 +60,25 @@ class HangCheck {
     return std::nullopt;
   }
 
+  /// All that an item waits for has ended before it is the first.
   void run(std::uint32_t rank) {
-    for (bool moved = true; moved && !misfit_;) {
-      moved = false;
-      for (auto& [stream, items] : ranks_[rank].streams) {
-        while (!items.empty() && advance(rank, items.front())) {
-          items.pop_front();
-          moved = true;
-        }
-      }
-    }
-  }
-
-  /// Returns whether the item has ended.
-  bool advance(std::uint32_t rank, std::uint32_t item) {
     RankQueue& own = ranks_[rank];
-    const RankItem& what = comms_.ranks[rank][item];
-    if (own.progress[item] == ItemState::issued) {
-      const bool ready = std::all_of(what.waits.begin(), what.waits.end(), [&](std::uint32_t one) {
-        return own.progress[one] == ItemState::ended;
-      });
-      if (!ready) return false;
-      start(rank, item);
+    for (; own.at < comms_.ranks[rank].size() && !misfit_; ++own.at) {
+      const RankItem& what = comms_.ranks[rank][own.at];
+      if (!own.has_started) start(rank, what);
+      for (std::size_t call = 0; call < what.group.size(); ++call) {
+        if (missing_partner(rank, what, call)) return;
+      }
+      own.has_started = false;
     }
-    for (std::size_t call = 0; call < what.group.size(); ++call) {
-      if (missing_partner(rank, what, call, own.ordinal[item][call])) return false;
-    }
-    own.progress[item] = ItemState::ended;
-    return true;
   }
 
-  void start(std::uint32_t rank, std::uint32_t item) {
-    const RankItem& what = comms_.ranks[rank][item];
-    ranks_[rank].progress[item] = ItemState::started;
+  void start(std::uint32_t rank, const RankItem& what) {
+    ranks_[rank].has_started = true;
+    ranks_[rank].ordinal.clear();
     for (const CommOp& op : what.group) {
       std::vector<Started>& row = rows_[row_of(rank, what.channel, op)];
-      ranks_[rank].ordinal[item].push_back(row.size());
+      ranks_[rank].ordinal.push_back(row.size());
       row.push_back({&op, rank});
       for (const std::uint32_t partner : partners_of(rank, what.channel, op)) {
         compare(row.back(), rows_[row_of_partner(rank, partner, what.channel, op)], row.size() - 1);
@@ -147,8 +115,9 @@ class HangCheck {
   }
 
   std::optional<std::uint32_t> missing_partner(std::uint32_t rank, const RankItem& item,
-                                               std::size_t call, std::size_t ordinal) const {
+                                               std::size_t call) const {
     const CommOp& op = item.group[call];
+    const std::size_t ordinal = ranks_[rank].ordinal[call];
     for (const std::uint32_t partner : partners_of(rank, item.channel, op)) {
       const auto row = rows_.find(row_of_partner(rank, partner, item.channel, op));
       if (row == rows_.end() || row->second.size() <= ordinal) return partner;
@@ -171,26 +140,17 @@ class HangCheck {
   std::optional<std::string> standstill() const {
     std::string all;
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-      for (const auto& [stream, items] : ranks_[rank].streams) {
-        if (items.empty()) continue;
-        all += fmt::format("{} {}", all.empty() ? "deadlock:" : ";", stuck(rank, items.front()));
-      }
+      if (ranks_[rank].at == comms_.ranks[rank].size()) continue;
+      all += fmt::format("{} {}", all.empty() ? "deadlock:" : ";", stuck(rank));
     }
     return all.empty() ? std::nullopt : std::optional(all);
   }
 
   /// "0SEND_F1 of rank 0 waits for rank 1".
-  std::string stuck(std::uint32_t rank, std::uint32_t item) const {
-    const RankItem& what = comms_.ranks[rank][item];
-    if (ranks_[rank].progress[item] == ItemState::issued) {
-      for (const std::uint32_t wait : what.waits) {
-        if (ranks_[rank].progress[wait] == ItemState::ended) continue;
-        return fmt::format("{} of rank {} waits for {}", text(what), rank,
-                           text(comms_.ranks[rank][wait]));
-      }
-    }
+  std::string stuck(std::uint32_t rank) const {
+    const RankItem& what = comms_.ranks[rank][ranks_[rank].at];
     for (std::size_t call = 0; call < what.group.size(); ++call) {
-      const auto partner = missing_partner(rank, what, call, ranks_[rank].ordinal[item][call]);
+      const auto partner = missing_partner(rank, what, call);
       if (!partner) continue;
       const bool sends = what.group[call].kind == CommKind::send;
       const bool receives = what.group[call].kind == CommKind::receive;
@@ -217,9 +177,8 @@ class HangCheck {
 
 }  // namespace
 
-std::optional<std::string> why_it_hangs(const CommPlan& comms, const Plan& plan,
-                                        Blocking blocking) {
-  return HangCheck(comms, plan, blocking).result();
+std::optional<std::string> why_it_hangs(const CommPlan& comms, const Plan& plan) {
+  return HangCheck(comms, plan).result();
 }
 
 }  // namespace penstock
