@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
-#include <string>
-
-#include "validate/backends/cuda/programs/gpu_program.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr std::uint32_t none = UINT32_MAX;
+
+struct GpuAction {
+  bool backward = false;
+  std::uint32_t microbatch = 0;
+};
 
 /// The actions of a rank in 1F1B.
 std::vector<GpuAction> actions_of(const GpuPipeline& pipeline, std::uint32_t rank) {
@@ -47,11 +48,6 @@ class Lowering {
           moved = true;
         }
       }
-    }
-    for (std::uint32_t rank = 0; rank < pipeline_.ranks; ++rank) {
-      if (next[rank] == orders[rank].size()) continue;
-      throw std::logic_error("rank " + std::to_string(rank) +
-                             " waits for an input that never arrives");
     }
     give_slots(orders);
     return program_;
@@ -110,14 +106,10 @@ class Lowering {
 
 }  // namespace
 
-GpuProgram ordered(const GpuPipeline& pipeline, const std::vector<std::vector<GpuAction>>& orders) {
-  return Lowering(pipeline).program(orders);
-}
-
 GpuProgram one_f_one_b(const GpuPipeline& pipeline) {
   std::vector<std::vector<GpuAction>> orders;
   for (std::uint32_t r = 0; r < pipeline.ranks; ++r) orders.push_back(actions_of(pipeline, r));
-  return ordered(pipeline, orders);
+  return Lowering(pipeline).program(orders);
 }
 
 std::uint64_t longest_path_ns(const GpuProgram& program) {

@@ -13,15 +13,6 @@ struct GpuPipeline {
   std::uint64_t transfer_bytes = 65'536;
 };
 
-struct GpuAction {
-  bool backward = false;
-  std::uint32_t microbatch = 0;
-};
-
-/// The program of these orders, with a link each way between neighbours. Throws std::logic_error
-/// when an action waits for one that never runs.
-GpuProgram ordered(const GpuPipeline& pipeline, const std::vector<std::vector<GpuAction>>& orders);
-
 /// Its 1F1B, with a link each way between neighbours.
 GpuProgram one_f_one_b(const GpuPipeline& pipeline);
 

@@ -116,18 +116,6 @@ TEST_CASE(
   }
 }
 
-// 2 ranks, 1 microbatch: F0, B0 on each is a program, of 2 actions a rank and a transfer each way.
-// B0 of rank 0 needs that of rank 1, which needs F0 of rank 0: to begin with it never ends.
-TEST_CASE("gpu pipeline: orders that get stuck are an error, and no program without the rest") {
-  const GpuPipeline pipeline{.ranks = 2, .microbatches = 1};
-  const std::vector<GpuAction> forward_first = {{false, 0}, {true, 0}};
-  const std::vector<GpuAction> backward_first = {{true, 0}, {false, 0}};
-  CHECK(ordered(pipeline, {forward_first, forward_first}).tasks.size() == 6);
-  CHECK(executor_error([&] {
-          ordered(pipeline, {backward_first, forward_first});
-        }) == "rank 0 waits for an input that never arrives");
-}
-
 TEST_CASE("gpu executor: as a graph all tasks are launched once, with one call a run") {
   const FakeGpu gpu;
   const GpuProgram program = two_ranks();
