@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/named.hpp"
 #include "validate/backends/cuda/arithmetic/number.hpp"
+#include "validate/backends/cuda/layers/host_run.hpp"
 #include "validate/backends/cuda/layers/memory.hpp"
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/drawn.hpp"
@@ -34,6 +36,7 @@ struct ReferenceLayer {
     for (const Tensor& weight : weights) sums.emplace_back(weight.rows, weight.columns);
   }
 
+  std::vector<ReferenceLayer*> parts() { return {this}; }
   LayerRun run() { return {numbers, cell, weights, slices}; }
   Tensor forward(Tensor in) { return kernel->forward(run(), std::move(in), kept); }
   Tensor back(Tensor gradient) {
@@ -42,6 +45,16 @@ struct ReferenceLayer {
     return before;
   }
 };
+
+/// The weights of all parts of a reference, or their gradient sums.
+template <class Reference>
+std::vector<Tensor*> tensors_of(Reference& reference, Tensors ReferenceLayer::*which) {
+  std::vector<Tensor*> all;
+  for (ReferenceLayer* const part : reference.parts()) {
+    for (Tensor& tensor : part->*which) all.push_back(&tensor);
+  }
+  return all;
+}
 
 inline Tensor sum_of(Tensor sum, const Tensor& more) {
   for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += more.values[i];
@@ -119,5 +132,107 @@ struct Carved {
     return Value(shape, carver);
   }
 };
+
+constexpr OnHost on_host{};
+
+/// A layer as the GPU runs it, here, with its reference and what goes through both. `Own` has its
+/// passes as `layer(ends)`, its weights and their sums by part, a `Reference` and its sizes.
+template <class Number, template <class> class Own>
+struct LayerPair {
+  Own<Number> own;
+  typename Own<Number>::Reference reference;
+  std::vector<Number> in, out, out_gradient, in_gradient;
+
+  template <class Sizes>
+  explicit LayerPair(const Sizes& sizes)
+      : own{sizes},
+        reference(own.reference()),
+        in(own.numbers_in()),
+        out(own.numbers_out()),
+        out_gradient(own.numbers_out()),
+        in_gradient(own.numbers_in()) {
+    const auto weights = tensors_of(reference, &ReferenceLayer::weights);
+    const auto parts = own.weight_parts();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      round_all<Number>(*weights[i]);
+      write(*weights[i], parts[i]);
+    }
+  }
+
+  Tensor drawn_in() const { return drawn_tensor(in.size() / own.columns(), own.columns(), 1); }
+  Tensor drawn_gradient() const {
+    return drawn_tensor(out.size() / own.columns(), own.columns(), 2);
+  }
+  LayerEnds<Number> ends() {
+    return {in.data(), out.data(), out_gradient.data(), in_gradient.data()};
+  }
+  Tensor forward(const Tensor& tensor) {
+    write(tensor, in.data());
+    own.layer(ends()).forward(on_host);
+    return read(out.data(), out.size() / tensor.columns, tensor.columns);
+  }
+  Tensor back(const Tensor& gradient) {
+    write(gradient, out_gradient.data());
+    own.layer(ends()).input_gradient(on_host);
+    own.layer(ends()).weight_gradient(on_host);
+    return read(in_gradient.data(), in.size() / gradient.columns, gradient.columns);
+  }
+};
+
+/// The furthest that results and gradients are from those of the reference.
+template <class Number, template <class> class Own, class Sizes>
+double distance(const Sizes& sizes) {
+  LayerPair<Number, Own> pair(sizes);
+  Tensor in = pair.drawn_in();
+  Tensor gradient = pair.drawn_gradient();
+  for (Tensor* tensor : {&in, &gradient}) round_all<Number>(*tensor);
+  double worst = furthest(pair.forward(in), pair.reference.forward(in));
+  worst = std::max(worst, furthest(pair.back(gradient), pair.reference.back(gradient)));
+  const auto right = tensors_of(pair.reference, &ReferenceLayer::sums);
+  const auto sums = pair.own.sum_parts();
+  if (sums.size() != right.size()) return HUGE_VAL;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const Tensor own = read(sums[i], right[i]->rows, right[i]->columns);
+    worst = std::max(worst, furthest(own, *right[i]));
+  }
+  return worst;
+}
+
+/// In doubles, the gradients of what comes in and of all weights, and their central differences.
+template <template <class> class Own, class Sizes>
+std::pair<Tensor, Tensor> gradients_and_differences(const Sizes& sizes) {
+  LayerPair<double, Own> pair(sizes);
+  const Tensor factors = pair.drawn_gradient();
+  pair.forward(pair.drawn_in());
+  Tensor gradients = pair.back(factors);
+  Tensor differences;
+  const auto value = [&] {
+    pair.own.layer(pair.ends()).forward(on_host);
+    double sum = 0;
+    for (std::size_t i = 0; i < pair.out.size(); ++i) sum += pair.out[i] * factors.values[i];
+    return sum;
+  };
+  const auto add_difference = [&](double& at) {
+    constexpr double step = 1e-5;
+    const double here = at;
+    at = here + step;
+    const double above = value();
+    at = here - step;
+    const double below = value();
+    at = here;
+    differences.values.push_back((above - below) / (2 * step));
+  };
+  for (double& number : pair.in) add_difference(number);
+  const auto weights = pair.own.weight_parts();
+  const auto sums = pair.own.sum_parts();
+  const auto sizes_of_parts = tensors_of(pair.reference, &ReferenceLayer::weights);
+  for (std::size_t part = 0; part < weights.size(); ++part) {
+    for (std::size_t i = 0; i < sizes_of_parts[part]->values.size(); ++i) {
+      add_difference(weights[part][i]);
+      gradients.values.push_back(sums[part][i]);
+    }
+  }
+  return {std::move(gradients), std::move(differences)};
+}
 
 }  // namespace penstock::testing

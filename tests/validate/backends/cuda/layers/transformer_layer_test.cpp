@@ -2,10 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <functional>
-
 #include "tests/validate/backends/cuda/layers/layer_comparison.hpp"
-#include "validate/backends/cuda/layers/host_run.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -44,18 +41,10 @@ struct ReferenceTransformer {
     return sum_of(first_norm.back(attention.back(middle)), middle);
   }
 
-  /// In the order of `parts_of`.
-  std::vector<Tensor*> weights() {
-    return {&first_norm.weights[0], &first_norm.weights[1],  &attention.weights[0],
-            &attention.weights[1],  &second_norm.weights[0], &second_norm.weights[1],
-            &mlp.weights[0],        &mlp.weights[1]};
-  }
-  std::vector<const Tensor*> sums() const {
-    return {&first_norm.sums[0],  &first_norm.sums[1],  &attention.sums[0], &attention.sums[1],
-            &second_norm.sums[0], &second_norm.sums[1], &mlp.sums[0],       &mlp.sums[1]};
-  }
+  std::vector<ReferenceLayer*> parts() { return {&first_norm, &attention, &second_norm, &mlp}; }
 };
 
+/// In the order of the reference.
 template <class Number>
 std::vector<Number*> parts_of(const SmallShape& shape, const TransformerWeights<Number>& all) {
   return {all.first_norm,  all.first_norm + shape.hidden(),  all.project, all.bring_together,
@@ -65,65 +54,23 @@ std::vector<Number*> parts_of(const SmallShape& shape, const TransformerWeights<
 /// A layer as the GPU runs it, here.
 template <class Number>
 struct OwnTransformer {
+  using Reference = ReferenceTransformer;
   SmallShape shape;
-  Carved<TransformerWeights<Number>> weights;
-  Carved<TransformerWeights<SumOf<Number>>> sums;
-  Carved<TransformerKept<Number>> kept;
-  Carved<TransformerScratch<Number>> scratch;
-  std::vector<Number> in, out, out_gradient, in_gradient;
+  Carved<TransformerWeights<Number>> weights{shape};
+  Carved<TransformerWeights<SumOf<Number>>> sums{shape};
+  Carved<TransformerKept<Number>> kept{shape};
+  Carved<TransformerScratch<Number>> scratch{shape};
 
-  OwnTransformer(const SmallShape& the_shape, ReferenceTransformer& reference)
-      : shape(the_shape), weights(shape), sums(shape), kept(shape), scratch(shape) {
-    for (auto* all : {&in, &out, &out_gradient, &in_gradient}) all->resize(shape.numbers());
-    const auto parts = parts_of(shape, weights.value);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      round_all<Number>(*reference.weights()[i]);
-      write(*reference.weights()[i], parts[i]);
-    }
+  std::size_t columns() const { return shape.columns(); }
+  std::size_t numbers_in() const { return shape.numbers(); }
+  std::size_t numbers_out() const { return shape.numbers(); }
+  ReferenceTransformer reference() const { return ReferenceTransformer(shape); }
+  TransformerLayer<Number, small_head> layer(const LayerEnds<Number>& ends) {
+    return {shape, weights.value, sums.value, kept.value, scratch.value, ends};
   }
-
-  TransformerLayer<Number, small_head> layer() {
-    return {shape,         weights.value,
-            sums.value,    kept.value,
-            scratch.value, {in.data(), out.data(), out_gradient.data(), in_gradient.data()}};
-  }
-
-  Tensor forward(const Tensor& tensor) {
-    constexpr OnHost host{};
-    write(tensor, in.data());
-    layer().forward(host);
-    return read(out.data(), shape.hidden(), shape.columns());
-  }
-
-  Tensor back(const Tensor& gradient) {
-    constexpr OnHost host{};
-    write(gradient, out_gradient.data());
-    layer().input_gradient(host);
-    layer().weight_gradient(host);
-    return read(in_gradient.data(), shape.hidden(), shape.columns());
-  }
+  std::vector<Number*> weight_parts() { return parts_of(shape, weights.value); }
+  std::vector<SumOf<Number>*> sum_parts() { return parts_of(shape, sums.value); }
 };
-
-/// The furthest that results and gradients are from those of the reference.
-template <class Number>
-double distance(const SmallShape& shape) {
-  ReferenceTransformer reference(shape);
-  OwnTransformer<Number> own(shape, reference);
-  Tensor in = drawn_tensor(shape.hidden(), shape.columns(), 1);
-  Tensor gradient = drawn_tensor(shape.hidden(), shape.columns(), 2);
-  for (Tensor* tensor : {&in, &gradient}) round_all<Number>(*tensor);
-  double worst = furthest(own.forward(in), reference.forward(in));
-  worst = std::max(worst, furthest(own.back(gradient), reference.back(gradient)));
-  const auto sums = parts_of(shape, own.sums.value);
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const Tensor& right = *reference.sums()[i];
-    CAPTURE(i);
-    const double off = furthest(read(sums[i], right.rows, right.columns), right);
-    CHECK(off < 1);
-    worst = std::max(worst, off);
-  }
-  return worst;
-}
 
 }  // namespace
 
@@ -132,9 +79,9 @@ double distance(const SmallShape& shape) {
 TEST_CASE("gpu transformer layer: results and gradients are those of the reference kernels") {
   for (const bool gated : {false, true}) {
     CAPTURE(gated);
-    CHECK(distance<double>(small_shape(gated)) < 1e-12);
-    CHECK(distance<float>(small_shape(gated)) < 1e-5);
-    CHECK(distance<Bf16>(small_shape(gated)) < 0.04);
+    CHECK(distance<double, OwnTransformer>(small_shape(gated)) < 1e-12);
+    CHECK(distance<float, OwnTransformer>(small_shape(gated)) < 1e-5);
+    CHECK(distance<Bf16, OwnTransformer>(small_shape(gated)) < 0.04);
   }
 }
 
@@ -142,61 +89,31 @@ TEST_CASE("gpu transformer layer: results and gradients are those of the referen
 TEST_CASE("gpu transformer layer: sums over many columns have parts") {
   CHECK(norm_parts<double>(64) == 1);
   CHECK(norm_parts<double>(75) == 2);
-  CHECK(distance<double>(SmallShape({3, 25, 2, 6, false})) < 1e-12);
+  CHECK(distance<double, OwnTransformer>(SmallShape({3, 25, 2, 6, false})) < 1e-12);
 }
 
 TEST_CASE("gpu transformer layer: gradients are those that differences show") {
   for (const bool gated : {false, true}) {
     CAPTURE(gated);
-    const SmallShape shape = small_shape(gated);
-    ReferenceTransformer reference(shape);
-    OwnTransformer<double> own(shape, reference);
-    const Tensor in = drawn_tensor(shape.hidden(), shape.columns(), 1);
-    const Tensor factors = drawn_tensor(shape.hidden(), shape.columns(), 2);
-    own.forward(in);
-    const Tensor in_gradient = own.back(factors);
-    const auto value = [&] {
-      const Tensor out = own.forward(read(own.in.data(), shape.hidden(), shape.columns()));
-      double sum = 0;
-      for (std::size_t i = 0; i < out.values.size(); ++i) sum += out.values[i] * factors.values[i];
-      return sum;
-    };
-    const auto slope = [&](double& at) {
-      constexpr double step = 1e-5;
-      const double here = at;
-      at = here + step;
-      const double above = value();
-      at = here - step;
-      const double below = value();
-      at = here;
-      return (above - below) / (2 * step);
-    };
-    for (std::size_t i = 0; i < own.in.size(); i += 7) {
-      CHECK(slope(own.in[i]) == doctest::Approx(in_gradient.values[i]).epsilon(1e-6));
-    }
-    const auto weights = parts_of(shape, own.weights.value);
-    const auto sums = parts_of(shape, own.sums.value);
-    for (std::size_t part = 0; part < weights.size(); ++part) {
-      CAPTURE(part);
-      const std::size_t count = reference.weights()[part]->values.size();
-      for (std::size_t i = 0; i < count; i += 1 + count / 8) {
-        CHECK(slope(weights[part][i]) == doctest::Approx(sums[part][i]).epsilon(1e-6));
-      }
+    const auto both = gradients_and_differences<OwnTransformer>(small_shape(gated));
+    const std::vector<double>& gradients = both.first.values;
+    const std::vector<double>& differences = both.second.values;
+    REQUIRE(gradients.size() == differences.size());
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      CAPTURE(i);
+      CHECK(differences[i] == doctest::Approx(gradients[i]).epsilon(1e-6));
     }
   }
 }
 
 TEST_CASE("gpu transformer layer: gradient sums grow with each W") {
-  const SmallShape shape = small_shape(true);
-  ReferenceTransformer reference(shape);
-  OwnTransformer<double> own(shape, reference);
-  constexpr OnHost host{};
-  own.forward(drawn_tensor(shape.hidden(), shape.columns(), 1));
-  own.back(drawn_tensor(shape.hidden(), shape.columns(), 2));
-  const auto sums = parts_of(shape, own.sums.value);
+  LayerPair<double, OwnTransformer> pair(small_shape(true));
+  pair.forward(pair.drawn_in());
+  pair.back(pair.drawn_gradient());
+  const auto sums = pair.own.sum_parts();
   std::vector<double> once;
   for (const double* sum : sums) once.push_back(*sum);
-  own.layer().weight_gradient(host);
+  pair.own.layer(pair.ends()).weight_gradient(on_host);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     CHECK(*sums[i] == doctest::Approx(2 * once[i]).epsilon(1e-12));
   }
