@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <cmath>
 
 #include "sim/base/named.hpp"
@@ -18,12 +17,6 @@ Timeline iteration_of(const Job& job) {
   const auto outcome = cpu_logical().make(job)->run();
   if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
   return std::get<Timeline>(outcome);
-}
-
-Standstill halt_of(const Job& job) {
-  const auto outcome = cpu_logical().make(job)->run();
-  REQUIRE(std::holds_alternative<Standstill>(outcome));
-  return std::get<Standstill>(outcome);
 }
 
 }  // namespace
@@ -103,47 +96,6 @@ TEST_CASE("cpu_logical: an action is busy for longer when it is asked to") {
   CHECK(std::abs(job.work_ns(backward) - 2 * job.work_ns(forward)) <= 1);
   CHECK(measured.profile[forward] > Time{});
   CHECK(measured.profile[backward] > measured.profile[forward]);
-}
-
-// Rank 0 sends only behind 0B0 what 1F0 waits for, and 0B0 waits for 1B0, which stands behind 1F0.
-TEST_CASE("cpu_logical: a deadlock is a finding within seconds, with all who wait") {
-  const System system = two_stages("0F0,0B0\n1F0,1B0\n");
-  Job job = job_of(system);
-  job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
-  REQUIRE_FALSE(cpu_logical().obstacle(job.priced));
-  const auto begin = std::chrono::steady_clock::now();
-  const Standstill halt = halt_of(job);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
-  CHECK(halt.kind == "deadlock");
-  CHECK(halt.rank == Rank{0});
-  CHECK(halt.text ==
-        "deadlock: 0B0 of rank 0 waits for 1SEND_B0; 1F0 of rank 1 waits for 0SEND_F0");
-}
-
-// Both transfers exist, but each brings the other's tensor.
-TEST_CASE("cpu_logical: a plan that ties an action to the wrong tensor is found out") {
-  Job job = job_of(two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n"));
-  std::swap(job.priced.plan.input[task_of(job.priced.plan, "1F0")],
-            job.priced.plan.input[task_of(job.priced.plan, "1F1")]);
-  const Standstill halt = halt_of(job);
-  CHECK(halt.kind == "wrong_tensor");
-  CHECK(halt.rank == Rank{1});
-  CHECK(halt.text ==
-        "before 1F0 on rank 1: the activation of model stage 0 for microbatch 1, iteration 0 came "
-        "where the activation of model stage 0 for microbatch 0, iteration 0 was expected");
-}
-
-TEST_CASE("cpu_logical: a run after a fault starts afresh") {
-  Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"));
-  const TaskId transfer = task_of(job.priced.plan, "0SEND_F0");
-  const TaskId right = job.priced.plan.input[transfer];
-  job.priced.plan.input[transfer] = task_of(job.priced.plan, "0B0");
-  CHECK(halt_of(job).kind == "deadlock");
-  const auto backend = cpu_logical().make(job);
-  CHECK(std::holds_alternative<Standstill>(backend->run()));
-  CHECK(std::holds_alternative<Standstill>(backend->run()));
-  job.priced.plan.input[transfer] = right;
-  CHECK(iteration_of(job).end.size() == job.priced.plan.tasks());
 }
 
 TEST_CASE("cpu_logical: too many ranks are in the way, and it says so") {

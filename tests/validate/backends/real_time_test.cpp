@@ -58,18 +58,18 @@ void run_catalogue(const BackendEntry& entry) {
   }
 }
 
-Standstill real_time_halt_of(const BackendEntry& entry, const Job& job) {
+Standstill halt_of(const BackendEntry& entry, const Job& job) {
   const auto outcome = entry.make(job)->run();
   REQUIRE(std::holds_alternative<Standstill>(outcome));
   return std::get<Standstill>(outcome);
 }
 
-/// Both on two ranks, each of which may need a core.
-std::vector<const BackendEntry*> backends_in_real_time() {
+/// Those of threads on two ranks, each of which may need a core.
+std::vector<const BackendEntry*> backends_of_threads() {
   std::vector<const BackendEntry*> all;
   const PricedPlan plan = priced(two_stages("0F0,0B0\n1F0,1B0\n"));
   for (const BackendEntry* entry : backend_entries()) {
-    if (!entry->wall_clock || entry->make == nullptr) continue;
+    if (entry->make == nullptr || entry->one_gpu || entry->many_gpus) continue;
     const auto obstacle = entry->obstacle(plan);
     if (!obstacle) {
       all.push_back(entry);
@@ -85,22 +85,24 @@ std::vector<const BackendEntry*> backends_in_real_time() {
 // Times are not looked at, so that a loaded machine may run this: only that each task begins when
 // all it needs is over, its link's time included, and that tensors are the right ones.
 TEST_CASE("real time: every schedule of the catalogue runs, each task after what it needs") {
-  const auto all = backends_in_real_time();
-  CHECK_FALSE(all.empty());
-  for (const BackendEntry* entry : all) {
+  std::uint32_t ran = 0;
+  for (const BackendEntry* entry : backends_of_threads()) {
+    if (!entry->wall_clock) continue;
     CAPTURE(entry->name);
     run_catalogue(*entry);
+    ++ran;
   }
+  CHECK(ran > 0);
 }
 
 // Rank 0 sends only behind 0B0 what 1F0 waits for, and 0B0 waits for 1B0, which stands behind 1F0.
-TEST_CASE("real time: a deadlock is a finding within seconds, with all who wait") {
+TEST_CASE("threads: a deadlock is a finding within seconds, with all who wait") {
   Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"));
   job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
-  for (const BackendEntry* entry : backends_in_real_time()) {
+  for (const BackendEntry* entry : backends_of_threads()) {
     CAPTURE(entry->name);
     const auto begin = std::chrono::steady_clock::now();
-    const Standstill halt = real_time_halt_of(*entry, job);
+    const Standstill halt = halt_of(*entry, job);
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
     CHECK(halt.kind == "deadlock");
     CHECK(halt.rank == Rank{0});
@@ -110,22 +112,25 @@ TEST_CASE("real time: a deadlock is a finding within seconds, with all who wait"
 }
 
 // Both transfers exist, but each brings the other's tensor.
-TEST_CASE("real time: a plan that ties an action to the wrong tensor is found out") {
+TEST_CASE("threads: a plan that ties an action to the wrong tensor is found out") {
   Job job = job_of(two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n"));
   std::swap(job.priced.plan.input[task_of(job.priced.plan, "1F0")],
             job.priced.plan.input[task_of(job.priced.plan, "1F1")]);
-  for (const BackendEntry* entry : backends_in_real_time()) {
+  for (const BackendEntry* entry : backends_of_threads()) {
     CAPTURE(entry->name);
-    const Standstill halt = real_time_halt_of(*entry, job);
+    const Standstill halt = halt_of(*entry, job);
     CHECK(halt.kind == "wrong_tensor");
     CHECK(halt.rank == Rank{1});
+    CHECK(halt.text ==
+          "before 1F0 on rank 1: the activation of model stage 0 for microbatch 1, iteration 0 "
+          "came where the activation of model stage 0 for microbatch 0, iteration 0 was expected");
   }
 }
 
-TEST_CASE("real time: a run after a fault starts afresh") {
+TEST_CASE("threads: a run after a fault starts afresh") {
   Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"));
   job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
-  for (const BackendEntry* entry : backends_in_real_time()) {
+  for (const BackendEntry* entry : backends_of_threads()) {
     CAPTURE(entry->name);
     const auto backend = entry->make(job);
     for (int run = 0; run < 3; ++run) {
