@@ -9,8 +9,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t draws = 65'521;  // then the same again: prime, so neighbours differ
-
 /// The spread of weights that keeps sums of this many inputs at about their size.
 double spread_of_inputs(std::uint64_t inputs) {
   return std::sqrt(3.0 / static_cast<double>(inputs));  // gives the sum a variance of 1
@@ -224,20 +222,6 @@ std::string shape_text(const std::map<std::string, std::uint64_t>& numbers) {
     text += (text.empty() ? "" : " ") + name + "=" + std::to_string(number);
   }
   return text;
-}
-
-void draw_numbers(Bf16* to, std::uint64_t count, std::uint64_t seed, double spread, double centre) {
-  std::uint64_t done = 0;
-  for (const std::uint16_t bits : drawn_bf16(std::min(count, draws), seed)) {
-    const double value = static_cast<double>(value_of(Bf16{bits}));
-    to[done++] = bf16_of(static_cast<float>(centre + spread * value));
-  }
-  // Whole periods, twice as many each time: layers have a milliard of numbers.
-  while (done < count) {
-    const std::uint64_t more = std::min(done, count - done);
-    std::copy_n(to, more, to + done);
-    done += more;
-  }
 }
 
 }  // namespace penstock

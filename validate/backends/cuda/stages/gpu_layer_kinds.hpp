@@ -48,8 +48,4 @@ const GpuLayerKind* layer_kind_of(GpuWork work);
 /// "examples=8 heads=16 …": sizes by name, in order.
 std::string shape_text(const std::map<std::string, std::uint64_t>& numbers);
 
-/// Numbers drawn from `centre` - `spread` to `centre` + `spread`.
-void draw_numbers(Bf16* to, std::uint64_t count, std::uint64_t seed, double spread,
-                  double centre = 0);
-
 }  // namespace penstock

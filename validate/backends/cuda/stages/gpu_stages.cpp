@@ -40,40 +40,6 @@ GpuOwner<void> zeros(const GpuDevice& device, std::uint64_t bytes) {
 
 }  // namespace
 
-GpuProducts::GpuProducts(const GpuCalls& calls, std::uint32_t sms)
-    : calls_(calls), sms_(sms), workspace_(make_memory(calls, product_workspace)) {
-  const std::string why_not = calls.why_no_products();
-  if (!why_not.empty()) throw GpuError("no matrix products: " + why_not);
-}
-
-GpuProduct GpuProducts::of(const LayerProduct<Bf16>& product) {
-  const ProductForm& form = product.form;
-  const Key key{product.rows, product.columns, product.inner, form.a_transposed, form.b_transposed,
-                form.result,  form.batch,      form.a_step,   form.b_step,       form.c_step};
-  const auto found = products_.find(key);
-  if (found != products_.end()) return found->second.get();
-  GpuProduct made = nullptr;
-  check(calls_,
-        calls_.make_product(&made, {product.rows, product.columns, product.inner, sms_, form}),
-        "choosing a matrix product, its SMs:", sms_);
-  return products_.try_emplace(key, made, calls_.free_product).first->second.get();
-}
-
-void GpuProducts::launch(GpuStream stream, const LayerProduct<Bf16>& product) {
-  check(calls_,
-        calls_.launch_product(stream, of(product),
-                              {product.a, product.b, product.c, workspace_.get()}),
-        "launching a matrix product");
-}
-
-std::uint64_t GpuProducts::algorithms() const {
-  std::uint64_t hash = 0;
-  for (const auto& [key, product] : products_) {
-    hash = hash * 0x100000001b3ULL + calls_.product_algorithm(product.get());
-  }
-  return hash;
-}
-
 void launch_all(const GpuCalls& calls, GpuStream stream, const GpuLaunches& launches,
                 GpuProducts& products, std::uint32_t sms) {
   for (const GpuLaunch& launch : launches.all) {

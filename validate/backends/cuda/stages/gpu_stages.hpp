@@ -3,32 +3,12 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <tuple>
 
 #include "validate/backends/cuda/gpu_device.hpp"
 #include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
+#include "validate/backends/cuda/stages/gpu_products.hpp"
 
 namespace penstock {
-
-/// Products of layers on the SMs of a rank, by their shapes.
-class GpuProducts {
- public:
-  GpuProducts(const GpuCalls& calls, std::uint32_t sms);
-
-  /// Chooses the algorithm at the first launch of a shape. Throws GpuError.
-  void launch(GpuStream stream, const LayerProduct<Bf16>& product);
-  std::uint64_t algorithms() const;
-
- private:
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool, bool, ProductResult,
-                         std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t>;
-  GpuProduct of(const LayerProduct<Bf16>& product);
-
-  const GpuCalls& calls_;
-  std::uint32_t sms_;
-  GpuOwner<void> workspace_;
-  std::map<Key, GpuOwner<GpuProductTag>> products_;
-};
 
 /// Launches in turn; `products` are those of the stream's rank. Throws GpuError.
 void launch_all(const GpuCalls& calls, GpuStream stream, const GpuLaunches& launches,
