@@ -360,7 +360,6 @@ GpuCalls FakeGpu::calls() const {
   all.allocate_pinned = allocate_pinned;
   all.free_pinned = free_pinned;
   add_kernels(all);
-  if (kernels != nullptr) add_compiled_kernels(all);
   if (!has_green_contexts) return all;
   all.all_sms = all_sms;
   all.split_sms = split_sms;

@@ -1,15 +1,18 @@
-// The kernels and copies of the fake GPU.
+// The kernels and copies of the fake GPU: those that nvcc compiled, if it has any, or its own.
 #include <algorithm>
 #include <cstring>
 
-#include "hardware_models/codecs/coding/bits.hpp"
 #include "tests/support/fake_gpu_parts.hpp"
 #include "validate/backends/cuda/arithmetic/block_float.hpp"
 #include "validate/backends/cuda/arithmetic/both.hpp"
 #include "validate/backends/cuda/gpu_steps.hpp"
 
 namespace penstock::testing::one_fake_gpu {
+namespace {
 
+constexpr std::uint64_t content_ns = 100;
+
+/// Notes that a kernel of this stream reads or writes a tensor from `begin_ns` until its end.
 void use_tensor(GpuStream stream, const void* tensor, std::uint64_t begin_ns, bool writes) {
   const bool unwritten = gpu->filled_ns[tensor] > begin_ns;
   const bool still_read = writes && gpu->read_ns[tensor] > begin_ns;
@@ -18,6 +21,7 @@ void use_tensor(GpuStream stream, const void* tensor, std::uint64_t begin_ns, bo
   ends[tensor] = std::max(ends[tensor], stream->now_ns);
 }
 
+/// When a task begins: once what it reads has arrived.
 std::uint64_t begin_of(GpuStream stream, const GpuKernelTask& task, std::uint32_t own) {
   std::uint64_t begin = stream->now_ns;
   const GpuTaskRecord& record = task.records[own];
@@ -45,69 +49,123 @@ std::uint64_t step_ns(std::uint64_t elements, std::uint64_t sms) {
   return elements / (64 * sms) + 1;
 }
 
-namespace {
-
-/// The task of this launch; the queue of a graph moves on.
-std::uint32_t next_task(const GpuKernelTask& task) {
-  return task.queue == nullptr ? task.task : task.queue[task.progress[0]++];
+/// The first SM of a stream, by the ids that its kernels see.
+std::uint64_t first_sm_of(GpuStream stream) {
+  return gpu->keeps_partition && !gpu->numbers_by_context ? stream->range.first_sm : 0;
 }
 
-void stamp_begin(const GpuKernelTask& task, std::uint32_t own, std::uint64_t begin) {
-  if (!task.stamped || begin < gpu->cleared_ns) return;  // or its output was cleared
-  task.begin_ns[own] = std::min(task.begin_ns[own], begin);
-  gpu->written_ns[&task.begin_ns[own]] = begin;
+ptx::Launch place_of(GpuStream stream) {
+  ptx::Launch at;
+  at.begin_ns = stream->now_ns;
+  at.first_sm = static_cast<std::uint32_t>(first_sm_of(stream));
+  at.sms = static_cast<std::uint32_t>(stream->range.sms);
+  at.seed = gpu->kernels_run++;
+  return at;
 }
 
-void stamp_end(GpuStream stream, const GpuKernelTask& task, std::uint32_t own, std::uint64_t begin,
-               std::uint64_t latency_ns) {
-  if (begin < gpu->cleared_ns) return;
-  task.end_ns[own] = std::max(task.end_ns[own], stream->now_ns + latency_ns);
-  gpu->written_ns[&task.end_ns[own]] = stream->now_ns;
+/// Notes when a stamp was written. Memory that is cleared after the task began loses it.
+void note(std::uint64_t& stamp, std::uint64_t before, std::uint64_t begin_ns,
+          std::uint64_t now_ns) {
+  if (begin_ns < gpu->cleared_ns) {
+    stamp = before;
+  } else if (stamp != before) {
+    gpu->written_ns[&stamp] = now_ns;
+  }
+}
+
+/// A task in a launch of its kernel.
+struct RunningTask {
+  const GpuKernelTask& task;
+  std::uint32_t own;  // its number
+  std::uint64_t begin_ns;
+
+  const GpuTaskRecord& record() const { return task.records[own]; }
+
+  // What the fake's own kernels do.
+  void stamp_begin() const {
+    if (task.stamped) task.begin_ns[own] = std::min(task.begin_ns[own], begin_ns);
+  }
+  void stamp_end(std::uint64_t ns) const { task.end_ns[own] = std::max(task.end_ns[own], ns); }
+  void move_queue() const {
+    if (task.queue != nullptr) ++task.progress[0];
+  }
+};
+
+/// Runs the kernel of a task and notes its stamps: `kernel(running)` gives the time of its end.
+/// Returns the begin of the task.
+template <class Kernel>
+std::uint64_t run_task(GpuStream stream, const GpuKernelTask& task, const Kernel& kernel) {
+  const std::uint32_t own = task.queue == nullptr ? task.task : task.queue[task.progress[0]];
+  const RunningTask running{task, own, begin_of(stream, task, own)};
+  const std::uint64_t begin_before = task.begin_ns[own];
+  const std::uint64_t end_before = task.end_ns[own];
+  stream->now_ns = kernel(running);
+  note(task.begin_ns[own], begin_before, running.begin_ns, running.begin_ns);
+  note(task.end_ns[own], end_before, running.begin_ns, stream->now_ns);
+  return running.begin_ns;
+}
+
+std::uint64_t run_action(GpuStream stream, const GpuActionKernel& kernel,
+                         const RunningTask& running) {
+  const std::uint64_t ns = action_ns(kernel, running.own, stream->range.sms);
+  if (gpu->kernels != nullptr) {
+    return ptx::run_action(*gpu->kernels, place_of(stream), kernel, {ns, gpu->most_work});
+  }
+  for (std::uint32_t block = 0; block < kernel.blocks; ++block) {
+    kernel.sms_seen[first_sm_of(stream) + block % stream->range.sms] = 1;
+  }
+  running.move_queue();
+  running.stamp_begin();
+  if (running.task.stamped) running.stamp_end(running.begin_ns + ns);
+  return running.begin_ns + ns;
 }
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
   return launch(stream, kernel.blocks, kernel.threads, [=] {
-    const std::uint64_t first =
-        gpu->keeps_partition && !gpu->numbers_by_context ? stream->range.first_sm : 0;
-    for (std::uint32_t block = 0; block < kernel.blocks; ++block) {
-      kernel.sms_seen[first + block % stream->range.sms] = 1;
-    }
-    const std::uint32_t task = next_task(kernel.task);
-    std::uint64_t begin = begin_of(stream, kernel.task, task);
     const bool waits = !gpu->keeps_partition && kernel.work == GpuWork::flops;
-    if (waits) begin = std::max(begin, gpu->shared_sms_ns);
-    stamp_begin(kernel.task, task, begin);
-    stream->now_ns = begin + action_ns(kernel, task, stream->range.sms) +
-                     (kernel.task.stamped ? gpu->stamp_ns : 0);
+    if (waits) stream->now_ns = std::max(stream->now_ns, gpu->shared_sms_ns);
+    run_task(stream, kernel.task,
+             [&](const RunningTask& running) { return run_action(stream, kernel, running); });
+    if (kernel.task.stamped) stream->now_ns += gpu->stamp_ns;
     if (waits) gpu->shared_sms_ns = stream->now_ns;
-    if (kernel.task.stamped) stamp_end(stream, kernel.task, task, begin, 0);
     return 0;
   });
+}
+
+std::uint64_t run_copy(GpuStream stream, const GpuCopyKernel& kernel, const RunningTask& running) {
+  if (gpu->kernels != nullptr) {
+    ptx::Launch at = place_of(stream);
+    if (gpu->copy_ns_least > 0) at.work = {1, gpu->copy_ns_least};
+    return ptx::run_copy(*gpu->kernels, at, kernel);
+  }
+  const GpuTaskRecord& record = running.record();
+  const std::uint64_t end = running.begin_ns + std::max(record.duration_ns, gpu->copy_ns_least);
+  std::memcpy(kernel.to, kernel.from, std::min(kernel.bytes, kernel.buffer_bytes));
+  running.stamp_begin();
+  running.stamp_end(end + record.latency_ns);
+  return end;
 }
 
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel) {
   return launch(stream, kernel.blocks, kernel.threads, [=] {
-    const std::uint32_t task = kernel.task.task;
-    const GpuTaskRecord& record = kernel.task.records[task];
-    const std::uint64_t begin = begin_of(stream, kernel.task, task);
-    stamp_begin(kernel.task, task, begin);
-    stream->now_ns = begin + std::max(record.duration_ns, gpu->copy_ns_least);
+    GpuCopyKernel moved = kernel;
+    if (gpu->copies++ == static_cast<std::uint64_t>(gpu->lost_copy)) moved.bytes = 0;
+    const std::uint64_t begin = run_task(stream, kernel.task, [&](const RunningTask& running) {
+      return run_copy(stream, moved, running);
+    });
     use_tensor(stream, kernel.from, begin, false);
     use_tensor(stream, kernel.to, begin, true);
-    if (gpu->copies++ != static_cast<std::uint64_t>(gpu->lost_copy)) {
-      std::memcpy(kernel.to, kernel.from, std::min(kernel.bytes, kernel.buffer_bytes));
-    }
-    stamp_end(stream, kernel.task, task, begin, record.latency_ns);
     return 0;
   });
 }
 
-/// Remembers the task until its end.
 int launch_begin(GpuStream stream, const GpuKernelTask& task) {
   return enqueue(stream, [=] {
-    const std::uint32_t own = task.queue == nullptr ? task.task : task.queue[task.progress[0]];
-    stream->now_ns = begin_of(stream, task, own);
-    stamp_begin(task, own, stream->now_ns);
+    run_task(stream, task, [&](const RunningTask& running) {
+      if (gpu->kernels != nullptr) return ptx::run_begin(*gpu->kernels, place_of(stream), task);
+      running.stamp_begin();
+      return running.begin_ns;
+    });
     if (task.stamped) stream->now_ns += gpu->stamp_ns;
     return 0;
   });
@@ -115,9 +173,15 @@ int launch_begin(GpuStream stream, const GpuKernelTask& task) {
 
 int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives) {
   return enqueue(stream, [=] {
-    const std::uint32_t own = next_task(task);
-    const std::uint64_t latency_ns = task.records[own].latency_ns;
-    if (arrives || task.stamped) stamp_end(stream, task, own, stream->now_ns, latency_ns);
+    run_task(stream, task, [&](const RunningTask& running) {
+      if (gpu->kernels != nullptr) {
+        return ptx::run_end(*gpu->kernels, place_of(stream), task, arrives);
+      }
+      running.move_queue();
+      const std::uint64_t arrival = stream->now_ns + running.record().latency_ns;
+      if (arrives || task.stamped) running.stamp_end(arrival);
+      return stream->now_ns;
+    });
     return 0;
   });
 }
@@ -148,10 +212,16 @@ int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&
   });
 }
 
-int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t) {
+int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms) {
   return enqueue(stream, [=] {
     const std::uint64_t work = threads_of(step);
-    if (work <= gpu->most_work / 8) run_on_host(step);
+    if (work <= gpu->most_work / 8 && gpu->kernels != nullptr) {
+      ptx::Launch at = place_of(stream);
+      at.sms = sms;
+      ptx::run_step(*gpu->kernels, at, step);
+    } else if (work <= gpu->most_work / 8) {
+      run_on_host(step);
+    }
     stream->now_ns += step_ns(work, stream->range.sms);
     return 0;
   });
@@ -170,35 +240,51 @@ int move(void* to, const void* from, std::size_t bytes, GpuStream stream) {
   });
 }
 
+void write_or_check(const GpuContentKernel& kernel) {
+  auto* const numbers = static_cast<std::uint32_t*>(kernel.memory);
+  for (std::uint64_t at = 0; at < 4 * kernel.words; ++at) {
+    const std::uint32_t expected =
+        content_at(kernel.transfer, at / 4) + static_cast<std::uint32_t>(at % 4);
+    if (kernel.wrong == nullptr) {
+      numbers[at] = expected;
+    } else if (numbers[at] != expected) {
+      ++*kernel.wrong;
+    }
+  }
+}
+
 int launch_content(GpuStream stream, const GpuContentKernel& kernel) {
   return enqueue(stream, [=] {
     const std::uint64_t begin = stream->now_ns;
+    if (gpu->kernels != nullptr) {
+      stream->now_ns = ptx::run_content(*gpu->kernels, place_of(stream), kernel);
+    } else {
+      write_or_check(kernel);
+    }
     stream->now_ns += content_ns;
     use_tensor(stream, kernel.memory, begin, kernel.wrong == nullptr);
-    auto* const numbers = static_cast<std::uint32_t*>(kernel.memory);
-    for (std::uint64_t at = 0; at < 4 * kernel.words; ++at) {
-      const std::uint32_t expected =
-          content_at(kernel.transfer, at / 4) + static_cast<std::uint32_t>(at % 4);
-      if (kernel.wrong == nullptr) {
-        numbers[at] = expected;
-      } else if (numbers[at] != expected) {
-        ++*kernel.wrong;
-      }
-    }
     return 0;
   });
 }
 
+void encode_or_decode(const GpuCodecKernel& kernel) {
+  for (std::uint64_t block = 0; block < kernel.blocks; ++block) {
+    std::uint16_t* const values = kernel.values + block * block_values;
+    std::uint8_t* const packed = kernel.packed + block * packed_bytes(kernel.bits);
+    if (kernel.decodes) {
+      unpack_block(packed, kernel.bits, values);
+    } else {
+      pack_block(values, kernel.bits, packed);
+    }
+  }
+}
+
 int launch_codec(GpuStream stream, const GpuCodecKernel& kernel) {
   return enqueue(stream, [=] {
-    for (std::uint64_t block = 0; block < kernel.blocks; ++block) {
-      std::uint16_t* const values = kernel.values + block * block_values;
-      std::uint8_t* const packed = kernel.packed + block * packed_bytes(kernel.bits);
-      if (kernel.decodes) {
-        unpack_block(packed, kernel.bits, values);
-      } else {
-        pack_block(values, kernel.bits, packed);
-      }
+    if (gpu->kernels != nullptr) {
+      stream->now_ns = ptx::run_codec(*gpu->kernels, place_of(stream), kernel);
+    } else {
+      encode_or_decode(kernel);
     }
     stream->now_ns += kernel.blocks;
     return 0;
@@ -207,9 +293,16 @@ int launch_codec(GpuStream stream, const GpuCodecKernel& kernel) {
 
 int launch_cycle_counter(GpuStream stream, std::uint64_t* numbers, std::uint32_t rounds) {
   return enqueue(stream, [=] {
+    const std::uint64_t ns = 2 * std::uint64_t{rounds};
+    if (gpu->kernels != nullptr) {
+      ptx::Launch at = place_of(stream);
+      at.work = {rounds, ns};
+      stream->now_ns = ptx::run_cycle_counter(*gpu->kernels, at, numbers, rounds);
+      return 0;
+    }
     numbers[0] = 4 * std::uint64_t{rounds};
-    numbers[1] = 2 * std::uint64_t{rounds};
-    stream->now_ns += numbers[1];
+    numbers[1] = ns;
+    stream->now_ns += ns;
     return 0;
   });
 }
@@ -219,9 +312,13 @@ int launch_nothing(GpuStream stream) {
 }
 
 int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t count) {
-  constexpr std::uint64_t step_ns = 32;
+  constexpr std::uint64_t tick_ns = 32;
   return enqueue(stream, [=] {
-    for (std::uint32_t i = 0; i < count; ++i) readings[i] = i * step_ns;
+    if (gpu->kernels != nullptr) {
+      stream->now_ns = ptx::run_clock_reader(*gpu->kernels, place_of(stream), readings, count);
+      return 0;
+    }
+    for (std::uint32_t i = 0; i < count; ++i) readings[i] = i * tick_ns;
     return 0;
   });
 }

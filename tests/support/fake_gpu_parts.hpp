@@ -97,18 +97,6 @@ bool is_allocated(const void* memory, std::size_t bytes);
 
 /// Adds what launches kernels and copies.
 void add_kernels(GpuCalls& calls);
-/// In their place, launches of the kernels that nvcc compiled.
-void add_compiled_kernels(GpuCalls& calls);
-
-// What both note and simulate.
-
-constexpr std::uint64_t content_ns = 100;
-/// Notes that a kernel of this stream reads or writes a tensor from `begin_ns` until its end.
-void use_tensor(GpuStream stream, const void* tensor, std::uint64_t begin_ns, bool writes);
-/// When a task begins: once what it reads has arrived.
-std::uint64_t begin_of(GpuStream stream, const GpuKernelTask& task, std::uint32_t own);
-std::uint64_t action_ns(const GpuActionKernel& kernel, std::uint32_t task, std::uint64_t sms);
-std::uint64_t step_ns(std::uint64_t elements, std::uint64_t sms);
 
 }  // namespace testing::one_fake_gpu
 }  // namespace penstock
