@@ -10,8 +10,7 @@
 #include <thread>
 
 #include "tests/support/fake_cluster_parts.hpp"
-#include "tests/support/fake_memory.hpp"
-#include "validate/backends/cuda/gpu_steps.hpp"
+#include "tests/support/fake_work.hpp"
 
 namespace penstock::testing::fakes {
 namespace {
@@ -209,12 +208,6 @@ bool run_compiled(FakeStream* stream, const Kernel& kernel) {
   return true;
 }
 
-std::uint64_t kernel_ns(const GpuActionKernel& kernel) {
-  if (kernel.work == GpuWork::flops) return kernel.amount;
-  if (kernel.work == GpuWork::bytes) return kernel.amount / fake_sms;
-  return kernel.task.records[kernel.task.task].duration_ns;
-}
-
 int launch_begin(GpuStream stream, const GpuKernelTask& task) {
   own(stream)->work.push_back([=] {
     const auto compiled = [&](const auto& all, const auto& at) {
@@ -249,29 +242,19 @@ int free_product(GpuProduct product) {
   return 0;
 }
 
-/// A multiply-add of each SM takes a nanosecond for 8192.
 int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory& memory) {
   const GpuProductShape shape = *reinterpret_cast<GpuProductShape*>(product);
-  const std::uint64_t work =
-      std::uint64_t{shape.rows} * shape.columns * shape.inner * shape.form.batch;
   own(stream)->work.push_back([=] {
-    if (work <= cluster->most_work) {
-      run_on_host(LayerProduct<Bf16>{shape.rows, shape.columns, shape.inner, shape.form,
-                                     static_cast<const Bf16*>(memory.a),
-                                     static_cast<const Bf16*>(memory.b), memory.c});
-    }
-    pass_time(own(stream), work / (8192 * fake_sms) + 1);
+    pass_time(own(stream), multiply_ns(shape, memory, cluster->most_work, fake_sms));
     return true;
   });
   return 0;
 }
 
-/// An SM does 64 elements a nanosecond.
 int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t) {
   own(stream)->work.push_back([=] {
-    const std::uint64_t work = threads_of(step);
-    if (work <= cluster->most_work / 8) run_on_host(step);
-    pass_time(own(stream), work / (64 * fake_sms) + 1);
+    if (is_small(step, cluster->most_work)) run_on_host(step);
+    pass_time(own(stream), step_ns(step, fake_sms));
     return true;
   });
   return 0;
@@ -288,7 +271,7 @@ void suffer_mishap() {
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
   suffer_mishap();
   own(stream)->work.push_back([=] {
-    const std::uint64_t ns = kernel_ns(kernel);
+    const std::uint64_t ns = action_ns(kernel, kernel.task.task, fake_sms);
     const auto compiled = [&](const auto& all, const auto& at) {
       return ptx::run_action(all, at, kernel, {ns, cluster->most_work});
     };

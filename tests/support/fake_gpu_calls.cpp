@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tests/support/fake_gpu_parts.hpp"
-#include "tests/support/fake_memory.hpp"
+#include "tests/support/fake_work.hpp"
 
 namespace penstock::testing {
 namespace one_fake_gpu {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tests/support/fake_gpu_parts.hpp"
+#include "tests/support/fake_work.hpp"
 #include "validate/backends/cuda/arithmetic/block_float.hpp"
 #include "validate/backends/cuda/arithmetic/both.hpp"
 #include "validate/backends/cuda/gpu_steps.hpp"
@@ -35,18 +36,6 @@ std::uint64_t begin_of(GpuStream stream, const GpuKernelTask& task, std::uint32_
     }
   }
   return begin;
-}
-
-/// The speed of an SM: a multiply-add of each thread, or a word of memory, per nanosecond.
-std::uint64_t action_ns(const GpuActionKernel& kernel, std::uint32_t task, std::uint64_t sms) {
-  if (kernel.work == GpuWork::flops) return kernel.amount;
-  if (kernel.work == GpuWork::bytes) return kernel.amount / sms;
-  return kernel.task.records[task].duration_ns;
-}
-
-/// An SM does 64 elements a nanosecond.
-std::uint64_t step_ns(std::uint64_t elements, std::uint64_t sms) {
-  return elements / (64 * sms) + 1;
 }
 
 /// The first SM of a stream, by the ids that its kernels see.
@@ -192,7 +181,6 @@ int make_product(GpuProduct* product, const GpuProductShape& shape) {
   return hand_out(product, new GpuProductTag{shape});
 }
 
-/// A multiply-add of each SM takes a nanosecond for 8192.
 int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory& memory) {
   if (!product->is_loaded) {
     if (const int error = refused_now()) return error;
@@ -200,29 +188,22 @@ int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&
   }
   const GpuProductShape shape = product->shape;
   return enqueue(stream, [=] {
-    const std::uint64_t work =
-        std::uint64_t{shape.rows} * shape.columns * shape.inner * shape.form.batch;
-    if (work <= gpu->most_work) {
-      run_on_host(LayerProduct<Bf16>{shape.rows, shape.columns, shape.inner, shape.form,
-                                     static_cast<const Bf16*>(memory.a),
-                                     static_cast<const Bf16*>(memory.b), memory.c});
-    }
-    stream->now_ns += work / (8192 * stream->range.sms) + 1;
+    stream->now_ns += multiply_ns(shape, memory, gpu->most_work, stream->range.sms);
     return 0;
   });
 }
 
 int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms) {
   return enqueue(stream, [=] {
-    const std::uint64_t work = threads_of(step);
-    if (work <= gpu->most_work / 8 && gpu->kernels != nullptr) {
+    const bool computes = is_small(step, gpu->most_work);
+    if (computes && gpu->kernels != nullptr) {
       ptx::Launch at = place_of(stream);
       at.sms = sms;
       ptx::run_step(*gpu->kernels, at, step);
-    } else if (work <= gpu->most_work / 8) {
+    } else if (computes) {
       run_on_host(step);
     }
-    stream->now_ns += step_ns(work, stream->range.sms);
+    stream->now_ns += step_ns(step, stream->range.sms);
     return 0;
   });
 }
