@@ -140,19 +140,16 @@ void norm_heads_gradient(const LayerRun& run, const HeadSizes& sizes, Tensors& k
   kept[scales] = {};
 }
 
-double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
-
 /// What heads bring together passes the gate; both are kept.
 void pass_gate(const LayerRun& run, const Tensor& in, Tensors& kept) {
-  kept[gates] = Tensor(kept[means].rows, in.columns);
-  matrix(kept[gates]).noalias() = matrix(run.weights[Places(run.numbers).gate]) * matrix(in);
+  kept[gates] = dense(run.weights[Places(run.numbers).gate], in);
   kept[values] = kept[means];
-  matrix(kept[means]).array() *= matrix(kept[gates]).unaryExpr(&sigmoid_of).array();
+  matrix(kept[means]).array() *= matrix(kept[gates]).unaryExpr(&sigmoid).array();
 }
 
 /// From the gradient of what passed the gate, that of what came to it.
 void gate_gradient(Tensors& kept, Tensor& of_means) {
-  const Eigen::ArrayXXd share = matrix(kept[gates]).unaryExpr(&sigmoid_of).array();
+  const Eigen::ArrayXXd share = matrix(kept[gates]).unaryExpr(&sigmoid).array();
   matrix(kept[gates]).array() =
       matrix(of_means).array() * matrix(kept[values]).array() * share * (1 - share);
   matrix(of_means).array() *= share;
@@ -173,19 +170,13 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   const HeadSizes sizes = sizes_of(run);
   const Places places(run.numbers);
   kept.resize(kept_count);
-  kept[projected] = Tensor(sizes.projected(), in.columns);
-  auto all = matrix(kept[projected]);
-  all.noalias() = matrix(run.weights[project]) * matrix(in);
-  if (run.numbers.is("qkv_bias")) all.colwise() += matrix(run.weights[places.qkv_bias]).col(0);
+  kept[projected] = dense(run.weights[project], in, run.weight_if("qkv_bias", places.qkv_bias));
   if (run.numbers.is("qk_norm")) norm_heads(run, sizes, kept);
   kept[means] = attend(sizes, run.cell, kept[projected], run.slices,
                        run.numbers.is("flash") ? nullptr : &kept[probabilities]);
   if (run.numbers.is("gate")) pass_gate(run, in, kept);
-  Tensor out(in.rows, in.columns);
-  matrix(out).noalias() = matrix(run.weights[bring_together]) * matrix(kept[means]);
-  if (run.numbers.is("out_bias")) {
-    matrix(out).colwise() += matrix(run.weights[places.out_bias]).col(0);
-  }
+  Tensor out =
+      dense(run.weights[bring_together], kept[means], run.weight_if("out_bias", places.out_bias));
   drop_out(run, out);
   kept[input] = std::move(in);
   return out;
@@ -194,15 +185,13 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   const HeadSizes sizes = sizes_of(run);
   drop_out(run, gradient);
-  Tensor of_means(sizes.query_rows(), gradient.columns);
-  matrix(of_means).noalias() = matrix(run.weights[bring_together]).transpose() * matrix(gradient);
+  Tensor of_means = dense_back(run.weights[bring_together], gradient);
   if (run.numbers.is("gate")) gate_gradient(kept, of_means);
   kept[projected] =
       attend_gradient(sizes, run.cell, kept[projected], kept[probabilities], of_means, run.slices);
   kept[probabilities] = {};
   if (run.numbers.is("qk_norm")) norm_heads_gradient(run, sizes, kept);
-  Tensor before(kept[input].rows, kept[input].columns);
-  matrix(before).noalias() = matrix(run.weights[project]).transpose() * matrix(kept[projected]);
+  Tensor before = dense_back(run.weights[project], kept[projected]);
   if (run.numbers.is("gate")) {
     matrix(before).noalias() +=
         matrix(run.weights[Places(run.numbers).gate]).transpose() * matrix(kept[gates]);
@@ -213,15 +202,12 @@ Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
 
 void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
   const Places places(run.numbers);
-  const auto inner = matrix(kept[projected]);  // its gradient, since I
-  const auto outer = matrix(kept[out_gradient]);
-  matrix(sums[project]).noalias() += inner * matrix(kept[input]).transpose();
-  matrix(sums[bring_together]).noalias() += outer * matrix(kept[means]).transpose();
-  if (run.numbers.is("qkv_bias")) matrix(sums[places.qkv_bias]) += inner.rowwise().sum();
-  if (run.numbers.is("out_bias")) matrix(sums[places.out_bias]) += outer.rowwise().sum();
-  if (run.numbers.is("gate")) {
-    matrix(sums[places.gate]).noalias() += matrix(kept[gates]) * matrix(kept[input]).transpose();
-  }
+  // What was projected is its gradient, since I.
+  add_dense_sums(kept[projected], kept[input], sums[project],
+                 run.numbers.is("qkv_bias") ? &sums[places.qkv_bias] : nullptr);
+  add_dense_sums(kept[out_gradient], kept[means], sums[bring_together],
+                 run.numbers.is("out_bias") ? &sums[places.out_bias] : nullptr);
+  if (run.numbers.is("gate")) add_dense_sums(kept[gates], kept[input], sums[places.gate]);
   if (!run.numbers.is("qk_norm")) return;
   for (const NormedPart& part : normed_parts(run, HeadSizes(run.numbers))) {
     matrix(sums[part.gain]) +=

@@ -6,7 +6,7 @@
 namespace penstock::classifier_kernel_file {
 namespace {
 
-enum Weight : std::size_t { dense, shift };
+enum Weight : std::size_t { table, shift };
 enum Keeps : std::size_t {
   means,
   logits,
@@ -41,11 +41,8 @@ double share_of(const KernelCell& cell) { return 1 / static_cast<double>(cell.ex
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   kept.resize(kept_count);
-  kept[means] = channel_means(in, run.weights[dense].columns);
-  kept[logits] = Tensor(run.weights[dense].rows, in.columns);
-  auto all = matrix(kept[logits]);
-  all.noalias() = matrix(run.weights[dense]) * matrix(kept[means]);
-  all.colwise() += matrix(run.weights[shift]).col(0);
+  kept[means] = channel_means(in, run.weights[table].columns);
+  kept[logits] = dense(run.weights[table], kept[means], &run.weights[shift]);
   Tensor loss(1, 1);
   loss.values[0] = cross_entropy(kept[logits], labels(run)) * share_of(run.cell);
   return loss;
@@ -53,7 +50,7 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
 
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   cross_entropy_gradient(kept[logits], labels(run), share_of(run.cell) * gradient.values[0]);
-  const Eigen::MatrixXd of_means = matrix(run.weights[dense]).transpose() * matrix(kept[logits]) /
+  const Eigen::MatrixXd of_means = matrix(run.weights[table]).transpose() * matrix(kept[logits]) /
                                    static_cast<double>(places(run.numbers));
   Tensor before(rows_in(run.numbers), kept[means].columns);
   const auto of_channel = static_cast<Eigen::Index>(places(run.numbers));
@@ -63,9 +60,7 @@ Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
 }
 
 void weight_gradient(const LayerRun&, const Tensors& kept, Tensors& sums) {
-  const auto gradient = matrix(kept[logits]);
-  matrix(sums[dense]).noalias() += gradient * matrix(kept[means]).transpose();
-  matrix(sums[shift]) += gradient.rowwise().sum();
+  add_dense_sums(kept[logits], kept[means], sums[table], &sums[shift]);
 }
 
 }  // namespace

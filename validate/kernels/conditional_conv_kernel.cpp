@@ -1,7 +1,6 @@
-#include <cmath>
-
 #include "validate/kernels/images/convolution.hpp"
 #include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::conditional_conv_kernel_file {
@@ -28,17 +27,11 @@ std::span<const Tensor> norm_weights_of(const LayerRun& run) {
   return std::span(run.weights).subspan(norm_weights);
 }
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
 /// Weighs and mixes the kernels of each example.
 void mix(const LayerRun& run, Tensors& kept) {
-  kept[shares] = Tensor(run.weights[routing].rows, kept[means].columns);
-  auto weighed = matrix(kept[shares]);
-  weighed.noalias() = matrix(run.weights[routing]) * matrix(kept[means]);
-  weighed.colwise() += matrix(run.weights[routing_bias]).col(0);
-  weighed = weighed.unaryExpr(&sigmoid).eval();
-  kept[mixed] = Tensor(run.weights[kernels].rows, kept[means].columns);
-  matrix(kept[mixed]).noalias() = matrix(run.weights[kernels]) * weighed;
+  kept[shares] = dense(run.weights[routing], kept[means], &run.weights[routing_bias]);
+  matrix(kept[shares]) = matrix(kept[shares]).unaryExpr(&sigmoid).eval();
+  kept[mixed] = dense(run.weights[kernels], kept[shares]);
 }
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
@@ -77,8 +70,7 @@ Tensor through_convolutions(const ConvolutionSizes& sizes, const Tensor& gradien
 void through_routing(const LayerRun& run, const ConvolutionSizes& sizes, Tensors& kept,
                      Tensor& before) {
   const auto weighed = matrix(kept[shares]).array();
-  Tensor outputs(kept[shares].rows, kept[shares].columns);
-  matrix(outputs) = matrix(run.weights[kernels]).transpose() * matrix(kept[mixed]);
+  Tensor outputs = dense_back(run.weights[kernels], kept[mixed]);
   matrix(outputs).array() *= weighed * (1 - weighed);
   const Eigen::MatrixXd of_means = matrix(run.weights[routing]).transpose() * matrix(outputs) /
                                    static_cast<double>(sizes.places_in());
@@ -102,9 +94,8 @@ Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
 }
 
 void weight_gradient(const LayerRun&, const Tensors& kept, Tensors& sums) {
-  matrix(sums[kernels]).noalias() += matrix(kept[mixed]) * matrix(kept[shares]).transpose();
-  matrix(sums[routing]).noalias() += matrix(kept[routed]) * matrix(kept[means]).transpose();
-  matrix(sums[routing_bias]) += matrix(kept[routed]).rowwise().sum();
+  add_dense_sums(kept[mixed], kept[shares], sums[kernels]);
+  add_dense_sums(kept[routed], kept[means], sums[routing], &sums[routing_bias]);
   for (std::size_t i = norm_weights; i < sums.size(); ++i) {
     matrix(sums[i]) += matrix(kept[norm_gradients + i - norm_weights]);
   }

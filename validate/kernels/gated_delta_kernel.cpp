@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "validate/kernels/recurrent_kernels.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::gated_delta_kernel_file {
@@ -15,9 +16,6 @@ using Eigen::VectorXd;
 // keys have length 1.
 
 constexpr double length_epsilon = 1e-6;
-
-double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// A vector of length 1, and what the gradient of it is before.
 struct Direction {

@@ -7,7 +7,7 @@
 namespace penstock::head_kernel_file {
 namespace {
 
-enum Weight : std::size_t { dense, shift };
+enum Weight : std::size_t { table, shift };
 enum Keeps : std::size_t {
   input,
   logits,
@@ -47,14 +47,9 @@ double share_of(const KernelCell& cell) {
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   kept.resize(kept_count);
-  kept[logits] = Tensor(size_of(run.numbers, "vocab"), in.columns);
-  auto all = matrix(kept[logits]);
-  if (is_tied(run.numbers)) {
-    all.noalias() = matrix(run.weights[dense]).transpose() * matrix(in);
-  } else {
-    all.noalias() = matrix(run.weights[dense]) * matrix(in);
-  }
-  if (run.numbers.is("bias")) all.colwise() += matrix(run.weights[shift]).col(0);
+  const Tensor& own = run.weights[table];
+  kept[logits] = is_tied(run.numbers) ? dense_back(own, in) : dense(own, in);
+  if (run.numbers.is("bias")) matrix(kept[logits]).colwise() += matrix(run.weights[shift]).col(0);
   kept[input] = std::move(in);
   Tensor loss(1, 1);
   loss.values[0] = cross_entropy(kept[logits], labels(run)) * share_of(run.cell);
@@ -63,23 +58,17 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
 
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   cross_entropy_gradient(kept[logits], labels(run), share_of(run.cell) * gradient.values[0]);
-  Tensor before(kept[input].rows, kept[input].columns);
-  if (is_tied(run.numbers)) {
-    matrix(before).noalias() = matrix(run.weights[dense]) * matrix(kept[logits]);
-  } else {
-    matrix(before).noalias() = matrix(run.weights[dense]).transpose() * matrix(kept[logits]);
-  }
-  return before;
+  const Tensor& own = run.weights[table];
+  return is_tied(run.numbers) ? dense(own, kept[logits]) : dense_back(own, kept[logits]);
 }
 
 void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
-  const auto gradient = matrix(kept[logits]);
   if (is_tied(run.numbers)) {
-    matrix(sums[dense]).noalias() += matrix(kept[input]) * gradient.transpose();
+    add_dense_sums(kept[input], kept[logits], sums[table]);
   } else {
-    matrix(sums[dense]).noalias() += gradient * matrix(kept[input]).transpose();
+    add_dense_sums(kept[logits], kept[input], sums[table]);
   }
-  if (run.numbers.is("bias")) matrix(sums[shift]) += gradient.rowwise().sum();
+  if (run.numbers.is("bias")) matrix(sums[shift]) += matrix(kept[logits]).rowwise().sum();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "validate/kernels/recurrent_kernels.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::mamba2_kernel_file {
@@ -13,9 +14,6 @@ using Eigen::VectorXd;
 // A head has a matrix as its state. A token multiplies it by a decay, adds the product of what
 // comes in with the head's numbers, and reads it with what goes out. Groups of heads share the
 // latter two.
-
-double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 class Scan final : public RecurrentScan {
  public:

@@ -66,14 +66,10 @@ Tensor merged(const Sizes& sizes, const Tensor* weights, Tensor in, std::size_t 
   matrix(tokens).array().colwise() *= matrix(weights[gain]).col(0).array();
   if (sizes.centred) matrix(tokens).colwise() += matrix(weights[shift]).col(0);
   tokens = columns_of_size(std::move(tokens), sizes.joined);
-  kept[wide] = Tensor(sizes.joined, tokens.columns);
-  matrix(kept[wide]).noalias() = matrix(weights[into]) * matrix(tokens);
-  matrix(kept[wide]).colwise() += matrix(weights[into_bias]).col(0);
+  kept[wide] = dense(weights[into], tokens, &weights[into_bias]);
   kept[active] = activated(false, kept[wide]);
-  Tensor out(sizes.out, tokens.columns);
-  matrix(out).noalias() = matrix(weights[out_of]) * matrix(kept[active]);
-  matrix(out).colwise() += matrix(weights[out_bias]).col(0);
-  return columns_of_size(std::move(out), sizes.out * sizes.tokens);
+  return columns_of_size(dense(weights[out_of], kept[active], &weights[out_bias]),
+                         sizes.out * sizes.tokens);
 }
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
@@ -92,11 +88,9 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
 Tensor merged_gradient(const Sizes& sizes, const Tensor* weights, Tensor gradient,
                        std::size_t merger, Tensor* kept) {
   kept[out_gradient] = columns_of_size(std::move(gradient), sizes.out);
-  const Eigen::MatrixXd inside = matrix(weights[out_of]).transpose() * matrix(kept[out_gradient]);
-  kept[wide] = activation_gradient(false, kept[wide], inside);
-  Tensor before(sizes.joined, kept[wide].columns);
-  matrix(before).noalias() = matrix(weights[into]).transpose() * matrix(kept[wide]);
-  before = columns_of_size(std::move(before), sizes.width(merger));
+  kept[wide] =
+      activation_gradient(false, kept[wide], dense_back(weights[out_of], kept[out_gradient]));
+  Tensor before = columns_of_size(dense_back(weights[into], kept[wide]), sizes.width(merger));
   kept[gain_gradient] = before;
   matrix(before).array().colwise() *= matrix(weights[gain]).col(0).array();
   norm_gradient(kept[normed], kept[scales], sizes.centred, before);
@@ -129,10 +123,8 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
     matrix(tokens).array().colwise() *= matrix(weights[gain]).col(0).array();
     if (sizes.centred) matrix(tokens).colwise() += matrix(weights[shift]).col(0);
     tokens = columns_of_size(std::move(tokens), sizes.joined);
-    matrix(to[into]).noalias() += matrix(own[wide]) * matrix(tokens).transpose();
-    matrix(to[into_bias]) += matrix(own[wide]).rowwise().sum();
-    matrix(to[out_of]).noalias() += matrix(own[out_gradient]) * matrix(own[active]).transpose();
-    matrix(to[out_bias]) += matrix(own[out_gradient]).rowwise().sum();
+    add_dense_sums(own[wide], tokens, to[into], &to[into_bias]);
+    add_dense_sums(own[out_gradient], own[active], to[out_of], &to[out_bias]);
   }
 }
 

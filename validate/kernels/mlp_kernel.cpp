@@ -21,16 +21,10 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
 }
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
-  const bool bias = run.numbers.is("bias");
   kept.resize(kept_count);
-  kept[wide] = Tensor(run.weights[into].rows, in.columns);
-  auto outputs = matrix(kept[wide]);
-  outputs.noalias() = matrix(run.weights[into]) * matrix(in);
-  if (bias) outputs.colwise() += matrix(run.weights[into_bias]).col(0);
+  kept[wide] = dense(run.weights[into], in, run.weight_if("bias", into_bias));
   kept[active] = activated(run.numbers.is("gated"), kept[wide]);
-  Tensor out(in.rows, in.columns);
-  matrix(out).noalias() = matrix(run.weights[out_of]) * matrix(kept[active]);
-  if (bias) matrix(out).colwise() += matrix(run.weights[out_bias]).col(0);
+  Tensor out = dense(run.weights[out_of], kept[active], run.weight_if("bias", out_bias));
   drop_out(run, out);
   kept[input] = std::move(in);
   return out;
@@ -38,22 +32,17 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
 
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   drop_out(run, gradient);
-  const Eigen::MatrixXd inside = matrix(run.weights[out_of]).transpose() * matrix(gradient);
-  kept[wide] = activation_gradient(run.numbers.is("gated"), kept[wide], inside);
-  Tensor before(kept[input].rows, kept[input].columns);
-  matrix(before).noalias() = matrix(run.weights[into]).transpose() * matrix(kept[wide]);
+  kept[wide] = activation_gradient(run.numbers.is("gated"), kept[wide],
+                                   dense_back(run.weights[out_of], gradient));
   kept[out_gradient] = std::move(gradient);
-  return before;
+  return dense_back(run.weights[into], kept[wide]);
 }
 
 void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
-  const auto inside = matrix(kept[wide]);  // its gradient, since I
-  const auto outside = matrix(kept[out_gradient]);
-  matrix(sums[into]).noalias() += inside * matrix(kept[input]).transpose();
-  matrix(sums[out_of]).noalias() += outside * matrix(kept[active]).transpose();
-  if (!run.numbers.is("bias")) return;
-  matrix(sums[into_bias]) += inside.rowwise().sum();
-  matrix(sums[out_bias]) += outside.rowwise().sum();
+  const bool bias = run.numbers.is("bias");
+  // What was wide is its gradient, since I.
+  add_dense_sums(kept[wide], kept[input], sums[into], bias ? &sums[into_bias] : nullptr);
+  add_dense_sums(kept[out_gradient], kept[active], sums[out_of], bias ? &sums[out_bias] : nullptr);
 }
 
 }  // namespace

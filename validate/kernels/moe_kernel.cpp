@@ -78,8 +78,6 @@ void choose(const ExpertSizes& sizes, Eigen::Ref<Eigen::VectorXd> scores) {
   scores = own / own.sum();
 }
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
 /// The columns of the tokens that a network runs for.
 std::vector<Eigen::Index> tokens_of(const Tensor& routes, std::size_t network) {
   std::vector<Eigen::Index> tokens;
@@ -87,6 +85,12 @@ std::vector<Eigen::Index> tokens_of(const Tensor& routes, std::size_t network) {
     if (routes.values[column * routes.rows + network] > 0) tokens.push_back(eigen_index(column));
   }
   return tokens;
+}
+
+Tensor some_columns(const Tensor& all, const std::vector<Eigen::Index>& columns) {
+  Tensor some(all.rows, columns.size());
+  matrix(some) = matrix(all)(Eigen::all, columns);
+  return some;
 }
 
 /// A row for each network: its share of each token's output.
@@ -116,13 +120,9 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   for (std::size_t network = 0; network < sizes.networks(); ++network) {
     Tensor* const own = &kept[first_network + of_network * network];
     const std::vector<Eigen::Index> tokens = tokens_of(kept[routes], network);
-    const Eigen::MatrixXd into = matrix(in)(Eigen::all, tokens);
-    own[wide] = Tensor(run.weights[sizes.into(network)].rows, tokens.size());
-    matrix(own[wide]).noalias() = matrix(run.weights[sizes.into(network)]) * into;
+    own[wide] = dense(run.weights[sizes.into(network)], some_columns(in, tokens));
     own[active] = activated(sizes.gated, own[wide]);
-    own[result] = Tensor(in.rows, tokens.size());
-    matrix(own[result]).noalias() =
-        matrix(run.weights[sizes.out_of(network)]) * matrix(own[active]);
+    own[result] = dense(run.weights[sizes.out_of(network)], own[active]);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const double share = matrix(kept[shares])(eigen_index(network), tokens[i]);
       matrix(out).col(tokens[i]) += share * matrix(own[result]).col(eigen_index(i));
@@ -163,12 +163,11 @@ Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
       matrix(of_shares)(at, tokens[i]) = column.dot(above.col(tokens[i]));
       column = matrix(kept[shares])(at, tokens[i]) * above.col(tokens[i]);
     }
-    const Eigen::MatrixXd inside = matrix(run.weights[sizes.out_of(network)]).transpose() * results;
-    own[wide] = activation_gradient(sizes.gated, own[wide], inside);
-    const Eigen::MatrixXd into =
-        matrix(run.weights[sizes.into(network)]).transpose() * matrix(own[wide]);
+    own[wide] = activation_gradient(sizes.gated, own[wide],
+                                    dense_back(run.weights[sizes.out_of(network)], own[result]));
+    const Tensor into = dense_back(run.weights[sizes.into(network)], own[wide]);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      matrix(before).col(tokens[i]) += into.col(eigen_index(i));
+      matrix(before).col(tokens[i]) += matrix(into).col(eigen_index(i));
     }
   }
   score_gradient(sizes, kept[shares], of_shares);
@@ -192,10 +191,9 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
   }
   for (std::size_t network = 0; network < sizes.networks(); ++network) {
     const Tensor* const own = &kept[first_network + of_network * network];
-    const Eigen::MatrixXd into = in(Eigen::all, tokens_of(kept[routes], network));
-    matrix(sums[sizes.into(network)]).noalias() += matrix(own[wide]) * into.transpose();
-    matrix(sums[sizes.out_of(network)]).noalias() +=
-        matrix(own[result]) * matrix(own[active]).transpose();
+    const Tensor into = some_columns(kept[input], tokens_of(kept[routes], network));
+    add_dense_sums(own[wide], into, sums[sizes.into(network)]);
+    add_dense_sums(own[result], own[active], sums[sizes.out_of(network)]);
   }
 }
 

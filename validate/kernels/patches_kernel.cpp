@@ -1,4 +1,5 @@
 #include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::patches_kernel_file {
@@ -40,9 +41,8 @@ void for_each_patch(const LayerRun& run, Eigen::Index columns, Visitor visit) {
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   kept.resize(kept_count);
   kept[pixels] = columns_of_size(std::move(in), pixels_of(run.numbers));
-  Tensor out(size_of(run.numbers, "hidden"), kept[pixels].columns);
+  Tensor out = dense(run.weights[project], kept[pixels]);
   auto all = matrix(out);
-  all.noalias() = matrix(run.weights[project]) * matrix(kept[pixels]);
   for_each_patch(run, all.cols(), [&](Eigen::Index column, Eigen::Index place) {
     all.col(column) += matrix(run.weights[others]).col(place);
   });
@@ -53,18 +53,17 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
 /// Of pixels, which nobody reads in front of a model.
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   kept[out_gradient] = columns_of_size(std::move(gradient), size_of(run.numbers, "hidden"));
-  Tensor before(kept[pixels].rows, kept[pixels].columns);
-  matrix(before).noalias() = matrix(run.weights[project]).transpose() * matrix(kept[out_gradient]);
-  return columns_of_size(std::move(before), rows_in(run.numbers));
+  return columns_of_size(dense_back(run.weights[project], kept[out_gradient]),
+                         rows_in(run.numbers));
 }
 
 void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
   const auto gradient = matrix(kept[out_gradient]);
-  matrix(sums[project]).noalias() += gradient * matrix(kept[pixels]).transpose();
+  add_dense_sums(kept[out_gradient], kept[pixels], sums[project],
+                 run.numbers.is("bias") ? &sums.back() : nullptr);
   for_each_patch(run, gradient.cols(), [&](Eigen::Index column, Eigen::Index place) {
     matrix(sums[others]).col(place) += gradient.col(column);
   });
-  if (run.numbers.is("bias")) matrix(sums.back()) += gradient.rowwise().sum();
 }
 
 }  // namespace

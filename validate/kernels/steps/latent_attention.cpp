@@ -201,10 +201,8 @@ Tensor latent_forward(const LayerRun& run, Tensor in, Tensors& kept, const Tenso
     matrix(kept[means]).middleRows(head * value, value) =
         matrix(results).middleRows(query_at, value);
   });
-  Tensor out(in.rows, in.columns);
-  matrix(out).noalias() = matrix(run.weights[bring_together]) * matrix(kept[means]);
   kept[input] = std::move(in);
-  return out;
+  return dense(run.weights[bring_together], kept[means]);
 }
 
 Tensor latent_input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept,
@@ -249,9 +247,8 @@ Tensor latent_input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept
 void latent_weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
   const LatentSizes sizes(run.numbers);
   const auto in = matrix(kept[input]);
-  matrix(sums[down]).noalias() += matrix(kept[latent_gradients]) * in.transpose();
-  matrix(sums[bring_together]).noalias() +=
-      matrix(kept[out_gradient]) * matrix(kept[means]).transpose();
+  add_dense_sums(kept[latent_gradients], kept[input], sums[down]);
+  add_dense_sums(kept[out_gradient], kept[means], sums[bring_together]);
   const auto keys = eigen_index(sizes.keys), queries = eigen_index(sizes.queries);
   matrix(sums[key_gain]) += matrix(kept[gain_gradients]).bottomRows(keys);
   if (sizes.queries > 0) {

@@ -57,6 +57,11 @@ struct LayerRun {
   const Tensors& weights;
   SliceMemory& slices;
   std::uint32_t layer = 0;  // its number in the model
+
+  /// A weight of layers with a flag; null without it.
+  const Tensor* weight_if(std::string_view flag, std::size_t place) const {
+    return numbers.is(flag) ? &weights[place] : nullptr;
+  }
 };
 
 /// A tensor of weights, drawn uniformly from `centre` - `spread` to `centre` + `spread`.

@@ -19,6 +19,29 @@ double gelu_slope(double x) {
 
 }  // namespace
 
+Tensor dense(const Tensor& weights, const Tensor& columns, const Tensor* bias) {
+  Tensor result(weights.rows, columns.columns);
+  matrix(result).noalias() = matrix(weights) * matrix(columns);
+  if (bias != nullptr) matrix(result).colwise() += matrix(*bias).col(0);
+  return result;
+}
+
+Tensor dense_back(const Tensor& weights, const Tensor& columns) {
+  Tensor result(weights.columns, columns.columns);
+  matrix(result).noalias() = matrix(weights).transpose() * matrix(columns);
+  return result;
+}
+
+void add_dense_sums(const Tensor& gradient, const Tensor& columns, Tensor& weight_sums,
+                    Tensor* bias_sums) {
+  matrix(weight_sums).noalias() += matrix(gradient) * matrix(columns).transpose();
+  if (bias_sums != nullptr) matrix(*bias_sums) += matrix(gradient).rowwise().sum();
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+
 double swish(double x) { return x / (1 + std::exp(-x)); }
 
 double swish_slope(double x) {
@@ -63,19 +86,19 @@ Tensor activated(bool gated, const Tensor& outputs) {
   return result;
 }
 
-Tensor activation_gradient(bool gated, const Tensor& outputs, const Eigen::MatrixXd& gradient) {
+Tensor activation_gradient(bool gated, const Tensor& outputs, const Tensor& gradient) {
   Tensor result(outputs.rows, outputs.columns);
   const auto all = matrix(outputs);
+  const auto above = matrix(gradient);
   auto own = matrix(result);
   if (!gated) {
-    own = all.unaryExpr(&gelu_slope).cwiseProduct(gradient);
+    own = all.unaryExpr(&gelu_slope).cwiseProduct(above);
     return result;
   }
-  const auto gate = all.topRows(gradient.rows());
-  const auto other = all.bottomRows(gradient.rows());
-  own.topRows(gradient.rows()) =
-      gate.unaryExpr(&swish_slope).cwiseProduct(other).cwiseProduct(gradient);
-  own.bottomRows(gradient.rows()) = gate.unaryExpr(&swish).cwiseProduct(gradient);
+  const auto gate = all.topRows(above.rows());
+  const auto other = all.bottomRows(above.rows());
+  own.topRows(above.rows()) = gate.unaryExpr(&swish_slope).cwiseProduct(other).cwiseProduct(above);
+  own.bottomRows(above.rows()) = gate.unaryExpr(&swish).cwiseProduct(above);
   return result;
 }
 

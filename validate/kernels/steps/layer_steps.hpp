@@ -9,6 +9,14 @@
 
 namespace penstock {
 
+/// A dense layer: weights times columns, and a bias if there is one.
+Tensor dense(const Tensor& weights, const Tensor& columns, const Tensor* bias = nullptr);
+/// Transposed weights times columns: the gradient of its input from that of its output.
+Tensor dense_back(const Tensor& weights, const Tensor& columns);
+/// Adds the gradients of its weights, and of its bias if there is one.
+void add_dense_sums(const Tensor& gradient, const Tensor& columns, Tensor& weight_sums,
+                    Tensor* bias_sums = nullptr);
+
 /// Added to a variance to avoid division by zero.
 constexpr double norm_epsilon = 1e-5;
 
@@ -17,6 +25,10 @@ Tensor norm_columns(Tensor& columns, bool centred);
 
 /// Turns the gradient of `normed` into that of the input, in place.
 void norm_gradient(const Tensor& normed, const Tensor& scales, bool centred, Tensor& gradient);
+
+double sigmoid(double x);
+/// log(1 + e^x).
+double softplus(double x);
 
 /// x times its sigmoid, and the derivative.
 double swish(double x);
@@ -27,7 +39,7 @@ double swish_slope(double x);
 Tensor activated(bool gated, const Tensor& outputs);
 
 /// The gradient of these outputs, from that of the activation.
-Tensor activation_gradient(bool gated, const Tensor& outputs, const Eigen::MatrixXd& gradient);
+Tensor activation_gradient(bool gated, const Tensor& outputs, const Tensor& gradient);
 
 /// Turns logits into probabilities, in place. Returns the sum of minus the logarithm of the
 /// probability of each column's label.

@@ -189,11 +189,8 @@ Tensor recurrent_forward(const RecurrentScan& scan, const LayerRun& run, Tensor 
   const LayerPass pass(scan, run);
   const RecurrentSizes& sizes = pass.sizes();
   kept.resize(first_sum);
-  kept[projection] = Tensor(sizes.projected(), in.columns);
-  matrix(kept[projection]).noalias() = matrix(run.weights[project_in]) * matrix(in);
-  if (sizes.in_bias) {
-    matrix(kept[projection]).colwise() += matrix(run.weights[pass.places().in_bias]).col(0);
-  }
+  kept[projection] = dense(run.weights[project_in], in,
+                           sizes.in_bias ? &run.weights[pass.places().in_bias] : nullptr);
   kept[scan_result] = Tensor(sizes.inner, in.columns);
   for (std::size_t example = 0; example < run.cell.examples; ++example) {
     pass.of_example(kept[scan_result], example) =
@@ -202,11 +199,9 @@ Tensor recurrent_forward(const RecurrentScan& scan, const LayerRun& run, Tensor 
   kept[gated_result] = Tensor(sizes.inner, in.columns);
   matrix(kept[gated_result]) =
       pass.gated(matrix(kept[scan_result]), pass.gate_of(kept[projection]));
-  Tensor out(in.rows, in.columns);
-  matrix(out).noalias() = matrix(run.weights[project_out]) * matrix(kept[gated_result]);
-  if (sizes.out_bias) matrix(out).colwise() += matrix(run.weights[pass.places().out_bias]).col(0);
   kept[layer_input] = std::move(in);
-  return out;
+  return dense(run.weights[project_out], kept[gated_result],
+               sizes.out_bias ? &run.weights[pass.places().out_bias] : nullptr);
 }
 
 Tensor recurrent_input_gradient(const RecurrentScan& scan, const LayerRun& run, Tensor gradient,
@@ -232,8 +227,7 @@ Tensor recurrent_input_gradient(const RecurrentScan& scan, const LayerRun& run, 
   for (std::size_t i = 0; i < own.size(); ++i) matrix(small[first_own_weight + i]).col(0) = own[i];
   if (sizes.in_bias) matrix(small[pass.places().in_bias]) = matrix(before).rowwise().sum();
   if (sizes.out_bias) matrix(small[pass.places().out_bias]) = matrix(gradient).rowwise().sum();
-  Tensor of_input(kept[layer_input].rows, kept[layer_input].columns);
-  matrix(of_input).noalias() = matrix(run.weights[project_in]).transpose() * matrix(before);
+  Tensor of_input = dense_back(run.weights[project_in], before);
   kept[projection] = std::move(before);
   kept[scan_result] = {};
   kept[result_gradient] = std::move(gradient);
@@ -242,10 +236,8 @@ Tensor recurrent_input_gradient(const RecurrentScan& scan, const LayerRun& run, 
 }
 
 void recurrent_weight_gradient(const LayerRun&, const Tensors& kept, Tensors& sums) {
-  matrix(sums[project_in]).noalias() +=
-      matrix(kept[projection]) * matrix(kept[layer_input]).transpose();
-  matrix(sums[project_out]).noalias() +=
-      matrix(kept[result_gradient]) * matrix(kept[gated_result]).transpose();
+  add_dense_sums(kept[projection], kept[layer_input], sums[project_in]);
+  add_dense_sums(kept[result_gradient], kept[gated_result], sums[project_out]);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (i != project_in && i != project_out) matrix(sums[i]) += matrix(kept[first_sum + i]);
   }
