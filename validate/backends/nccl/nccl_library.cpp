@@ -15,24 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* soname = "libnccl.so.2";
 
-/// Looks up one call unless one was missing before.
-class Filler {
- public:
-  explicit Filler(const std::function<void*(const char*)>& look_up) : look_up_(look_up) {}
-
-  template <class Call>
-  void fill(Call*& call, const char* symbol) {
-    if (missing_) return;
-    call = reinterpret_cast<Call*>(look_up_(symbol));
-    if (call == nullptr) missing_ = symbol;
-  }
-  std::optional<std::string> missing() const { return missing_; }
-
- private:
-  const std::function<void*(const char*)>& look_up_;
-  std::optional<std::string> missing_;
-};
-
 std::variant<NcclLibrary, std::string> checked(const GpuLibrary& found) {
   NcclLibrary library{};
   const auto missing =
@@ -65,24 +47,29 @@ std::optional<std::string> why_not_version(int version) {
 
 std::optional<std::string> fill_calls(const std::function<void*(const char*)>& look_up,
                                       NcclCalls& calls) {
-  Filler filler(look_up);
-  filler.fill(calls.get_version, "ncclGetVersion");
-  filler.fill(calls.get_unique_id, "ncclGetUniqueId");
-  filler.fill(calls.get_error_string, "ncclGetErrorString");
-  filler.fill(calls.get_last_error, "ncclGetLastError");
-  filler.fill(calls.comm_init_rank, "ncclCommInitRankConfig");
-  filler.fill(calls.comm_split, "ncclCommSplit");
-  filler.fill(calls.comm_get_async_error, "ncclCommGetAsyncError");
-  filler.fill(calls.comm_destroy, "ncclCommDestroy");
-  filler.fill(calls.comm_abort, "ncclCommAbort");
-  filler.fill(calls.group_start, "ncclGroupStart");
-  filler.fill(calls.group_end, "ncclGroupEnd");
-  filler.fill(calls.send, "ncclSend");
-  filler.fill(calls.recv, "ncclRecv");
-  filler.fill(calls.all_reduce, "ncclAllReduce");
-  filler.fill(calls.reduce_scatter, "ncclReduceScatter");
-  filler.fill(calls.all_gather, "ncclAllGather");
-  return filler.missing();
+  std::optional<std::string> missing;
+  const auto fill = [&]<class Call>(Call*& call, const char* symbol) {
+    if (missing) return;
+    call = reinterpret_cast<Call*>(look_up(symbol));
+    if (call == nullptr) missing = symbol;
+  };
+  fill(calls.get_version, "ncclGetVersion");
+  fill(calls.get_unique_id, "ncclGetUniqueId");
+  fill(calls.get_error_string, "ncclGetErrorString");
+  fill(calls.get_last_error, "ncclGetLastError");
+  fill(calls.comm_init_rank, "ncclCommInitRankConfig");
+  fill(calls.comm_split, "ncclCommSplit");
+  fill(calls.comm_get_async_error, "ncclCommGetAsyncError");
+  fill(calls.comm_destroy, "ncclCommDestroy");
+  fill(calls.comm_abort, "ncclCommAbort");
+  fill(calls.group_start, "ncclGroupStart");
+  fill(calls.group_end, "ncclGroupEnd");
+  fill(calls.send, "ncclSend");
+  fill(calls.recv, "ncclRecv");
+  fill(calls.all_reduce, "ncclAllReduce");
+  fill(calls.reduce_scatter, "ncclReduceScatter");
+  fill(calls.all_gather, "ncclAllGather");
+  return missing;
 }
 
 std::vector<std::string> places_of_nccl() {
