@@ -33,6 +33,15 @@ std::uint32_t unit_sms(const SmGroup& all) {
   return (std::max(all.least, 1U) + alignment - 1) / alignment * alignment;
 }
 
+/// Whether the even share of every rank is within half a unit of its share by work.
+bool even_within_units(std::uint32_t units, const std::vector<double>& work) {
+  const double all = total(work);
+  if (work.empty() || !(all > 0)) return true;
+  const double even = static_cast<double>(units) / static_cast<double>(work.size());
+  return std::all_of(work.begin(), work.end(),
+                     [&](double own) { return std::abs(units * (own / all) - even) <= 0.5; });
+}
+
 /// How many groups of the smallest size the driver makes: fewer than fit where its clusters of SMs
 /// are no multiples of them. 0 where it makes none.
 std::uint32_t units_made(const GpuCalls& calls, const SmGroup& all, std::uint32_t most) {
@@ -248,14 +257,6 @@ std::vector<std::uint32_t> units_by_work(std::uint32_t units, const std::vector<
     missing[richest] += 1;
   }
   return counts;
-}
-
-bool even_within_units(std::uint32_t units, const std::vector<double>& work) {
-  const double all = total(work);
-  if (work.empty() || !(all > 0)) return true;
-  const double even = static_cast<double>(units) / static_cast<double>(work.size());
-  return std::all_of(work.begin(), work.end(),
-                     [&](double own) { return std::abs(units * (own / all) - even) <= 0.5; });
 }
 
 SmShares share_sms(const GpuCalls& calls, std::uint32_t ranks, const std::vector<double>& work,

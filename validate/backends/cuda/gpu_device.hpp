@@ -36,9 +36,6 @@ struct SmShares {
 /// first. Each rank gets at least one; empty when there are too few.
 std::vector<std::uint32_t> units_by_work(std::uint32_t units, const std::vector<double>& work);
 
-/// Whether the even share of every rank is within half a unit of its share by work.
-bool even_within_units(std::uint32_t units, const std::vector<double>& work);
-
 /// What links run on: the SMs that a split leaves, which a driver may refuse as a partition of
 /// their own, or groups like those of ranks.
 enum class LinkSms : std::uint8_t { remainder, group };
