@@ -17,7 +17,6 @@
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/running/gpu_executor.hpp"
 #include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
-#include "validate/backends/gpu/gpu_rates.hpp"
 #include "validate/job/rank_program.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/processes/child_process.hpp"
@@ -108,6 +107,52 @@ Timeline timeline_of(const Plan& plan, const GpuRun& run) {
   return timeline;
 }
 
+/// Checks whether copies are as fast as the links they emulate.
+class GpuRates {
+ public:
+  explicit GpuRates(std::size_t links) : asked_ns_(links), took_ns_(links) {}
+
+  /// Adds the transfers of a run.
+  void add(const GpuProgram& program, const GpuRun& run) {
+    // Of a copy: until all its threads have started and one has seen that its time is over.
+    constexpr double grace_ns = 2000;
+    for (std::size_t task = 0; task < program.tasks.size(); ++task) {
+      const GpuTask& what = program.tasks[task];
+      if (!program.is_transfer(what) || what.bytes == 0 || what.duration_ns == 0) continue;
+      const std::uint64_t held = run.end_ns[task] - what.latency_ns - run.begin_ns[task];
+      const auto asked = static_cast<double>(what.duration_ns);
+      asked_ns_[what.lane - program.ranks] += asked;
+      took_ns_[what.lane - program.ranks] += std::max(asked, static_cast<double>(held) - grace_ns);
+    }
+  }
+  /// The lowest share of its rate that any link reached in any run; 1 without transfers.
+  double least() const {
+    double least = 1;
+    for (std::size_t link = 0; link < asked_ns_.size(); ++link)
+      least = std::min(least, share(link));
+    return least;
+  }
+  /// Names a link that was too slow.
+  std::optional<std::string> fault(const Plan& plan) const {
+    constexpr double least_share = 0.97;
+    for (std::size_t link = 0; link < asked_ns_.size(); ++link) {
+      if (share(link) >= least_share) continue;
+      return fmt::format(
+          "link {} reached {:.1f} % of its rate; below {:.0f} % the run does not count",
+          text(plan.links[link]), 100 * share(link), 100 * least_share);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  double share(std::size_t link) const {
+    return took_ns_[link] > asked_ns_[link] ? asked_ns_[link] / took_ns_[link] : 1;
+  }
+
+  std::vector<double> asked_ns_;  // by link
+  std::vector<double> took_ns_;
+};
+
 /// "32", or "16, 48" where ranks have different ones.
 std::string sms_text(const GpuDevice& device, std::uint32_t ranks) {
   std::vector<std::uint32_t> sms;
@@ -171,7 +216,7 @@ class GpuBackend : public Backend {
         setup_{.ordering = ordering,
                .links = job.real_links ? GpuLinkKind::host : GpuLinkKind::paced},
         profile_(device_, profile_program(job, program_), profile_setup(setup_)),
-        rates_(static_cast<std::uint32_t>(job.priced.plan.links.size())),
+        rates_(job.priced.plan.links.size()),
         standstill_(order_standstill(job.priced.plan)) {
     if (!standstill_) make_executor();
   }
