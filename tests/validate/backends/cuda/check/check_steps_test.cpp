@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,27 +9,34 @@
 #include <set>
 
 #include "tests/support/fake_gpu.hpp"
+#include "tests/support/scratch.hpp"
 #include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
 
 namespace penstock::testing {
 namespace {
 
-namespace fs = std::filesystem;
+/// A check of a fake GPU, and the folder that it writes.
+struct FakeCheck {
+  FakeGpu& gpu;
+  Scratch folder = {};
+  GpuCalls calls = gpu.calls();
+  CheckOutput output{folder.path("out")};
+  CheckRun run{calls, output, {}, true};
 
-std::vector<nlohmann::json> lines_of(const fs::path& file) {
-  std::vector<nlohmann::json> lines;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
-}
-
-/// Pipelines of layers take their time, and compute nothing.
-void run_step(const CheckStep& step, const CheckRun& run, FakeGpu& gpu) {
-  const std::uint64_t usual = gpu.most_work;
-  if (std::string(step.name).starts_with("layer_")) gpu.most_work = 0;
-  step.run(run);
-  gpu.most_work = usual;
-}
+  /// Pipelines of layers take their time, and compute nothing.
+  void run_step(const CheckStep& step) const {
+    const std::uint64_t usual = gpu.most_work;
+    if (std::string(step.name).starts_with("layer_")) gpu.most_work = 0;
+    step.run(run);
+    gpu.most_work = usual;
+  }
+  std::vector<nlohmann::json> lines_of(const char* file) const {
+    std::vector<nlohmann::json> lines;
+    std::ifstream in(folder.path("out/") + file);
+    for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  }
+};
 
 /// F and B of each of two ranks.
 NamedProgram with_stages() {
@@ -48,20 +54,17 @@ NamedProgram with_stages() {
 }  // namespace
 
 TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of JSON") {
-  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_check_test";
-  fs::remove_all(folder);
   FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
-  const CheckOutput output(folder.string());
-  const CheckRun run{calls, output, {with_stages()}, true};
+  FakeCheck check{gpu};
+  check.run.programs = {with_stages()};
   for (const CheckStep& step : check_steps()) {
     CAPTURE(step.name);
-    run_step(step, run, gpu);
+    check.run_step(step);
     CHECK(gpu.handed_out.empty());
   }
-  CHECK(output.wrong_facts() == 0);
+  CHECK(check.output.wrong_facts() == 0);
   std::map<std::string, int> facts;
-  for (const auto& fact : lines_of(folder / "facts.jsonl")) {
+  for (const auto& fact : check.lines_of("facts.jsonl")) {
     ++facts[fact.at("about")];
     if (fact.at("about") == "layer") CHECK(fact.at("error") == 0);
     if (fact.at("about") != "pipeline") continue;
@@ -82,7 +85,7 @@ TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of J
   CHECK(facts["block floating point"] == 3);
   std::set<std::string> kernels;
   bool whole_card = false;
-  for (const auto& times : lines_of(folder / "probes.jsonl")) {
+  for (const auto& times : check.lines_of("probes.jsonl")) {
     CHECK_FALSE(times.at("samples_ns").empty());
     // Products of a rank alone have all SMs, no part of them.
     const std::string shape = times.at("shape");
@@ -98,90 +101,72 @@ TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of J
     CAPTURE(one);
     CHECK(kernels.contains(one));
   }
-  fs::remove_all(folder);
 }
 
 TEST_CASE("gpu check: what fails or is wrong is counted, though a step goes on to its end") {
-  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_check_wrong";
-  fs::remove_all(folder);
   FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
-  const CheckOutput output(folder.string());
-  const CheckRun run{calls, output, {}, true};
+  const FakeCheck check{gpu};
   gpu.most_work = 0;  // layers compute nothing
-  check_layers(run);
+  check_layers(check.run);
   std::uint64_t wrong = 0;
-  for (const auto& fact : lines_of(folder / "facts.jsonl")) {
+  for (const auto& fact : check.lines_of("facts.jsonl")) {
     if (fact.at("about") == "layer" && !fact.at("right").get<bool>()) ++wrong;
   }
   CHECK(wrong >= layer_kinds().size());
-  CHECK(output.wrong_facts() == wrong);
+  CHECK(check.output.wrong_facts() == wrong);
   const NamedProgram named = with_stages();
-  const GpuDevice device(calls, named.program.ranks, named.program.links);
+  const GpuDevice device(check.calls, named.program.ranks, named.program.links);
   gpu.capture_error = 801;
-  record_program(run, device, named, {.ordering = GpuOrdering::graph});
-  CHECK(output.wrong_facts() == wrong + 1);
-  CHECK(lines_of(folder / "facts.jsonl").back().at("about") == "fault");
-  fs::remove_all(folder);
+  record_program(check.run, device, named, {.ordering = GpuOrdering::graph});
+  CHECK(check.output.wrong_facts() == wrong + 1);
+  CHECK(check.lines_of("facts.jsonl").back().at("about") == "fault");
 }
 
 // The fake GPU runs what neighbours do in no time that others lose: pairs take what one takes
 // alone.
 TEST_CASE("gpu check: a GPU without green contexts is measured too, and says so") {
-  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_check_plain";
-  fs::remove_all(folder);
   FakeGpu gpu;
   gpu.has_green_contexts = false;
-  const GpuCalls calls = gpu.calls();
-  const CheckOutput output(folder.string());
-  const CheckRun run{calls, output, {}, true};
-  for (const CheckStep& step : check_steps()) run_step(step, run, gpu);
-  for (const auto& fact : lines_of(folder / "facts.jsonl")) {
+  const FakeCheck check{gpu};
+  for (const CheckStep& step : check_steps()) check.run_step(step);
+  for (const auto& fact : check.lines_of("facts.jsonl")) {
     if (fact.contains("mode")) CHECK(fact.at("mode") == "streams_unpartitioned");
   }
   // Nothing holds a rank to a share of the SMs.
-  for (const auto& times : lines_of(folder / "probes.jsonl")) {
+  for (const auto& times : check.lines_of("probes.jsonl")) {
     const std::string kernel = times.at("kernel"), shape = times.at("shape");
     if (kernel != "product" && kernel != "transformer") continue;
     CHECK(shape.find(" sms=132") != std::string::npos);
   }
-  fs::remove_all(folder);
 }
 
 // An H200's host takes 4 µs for a launch: 40 µs for ten, which take no time themselves.
 TEST_CASE("gpu check: what is timed does not wait for the host") {
-  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_check_host";
   FakeGpu gpu;
   gpu.issue_ns = 4000;
-  const GpuCalls calls = gpu.calls();
-  const CheckOutput output(folder.string());
-  const CheckRun run{calls, output, {}, false};
-  const GpuDevice device(calls, 1, 0);
+  FakeCheck check{gpu};
+  check.run.quick = false;
+  const GpuDevice device(check.calls, 1, 0);
   const auto ten_launches = [&](GpuStream stream) {
-    for (int i = 0; i < 10; ++i) CHECK(calls.launch_nothing(stream) == 0);
+    for (int i = 0; i < 10; ++i) CHECK(check.calls.launch_nothing(stream) == 0);
   };
   for (const auto lane : {std::optional<std::uint32_t>(), std::optional<std::uint32_t>(0)}) {
-    for (const double ns : timed(run, device, lane, ten_launches)) CHECK(ns == 0);
+    for (const double ns : timed(check.run, device, lane, ten_launches)) CHECK(ns == 0);
   }
-  fs::remove_all(folder);
 }
 
 TEST_CASE("gpu check: a product that the library refuses is said, and the next is measured") {
-  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_check_refused";
-  fs::remove_all(folder);
   FakeGpu gpu;
   gpu.most_product_rows = 63;
-  const GpuCalls calls = gpu.calls();
-  const CheckOutput output(folder.string());
-  check_products({calls, output, {}, true});
+  const FakeCheck check{gpu};
+  check_products(check.run);
   int faults = 0;
-  for (const auto& fact : lines_of(folder / "facts.jsonl")) {
+  for (const auto& fact : check.lines_of("facts.jsonl")) {
     if (fact.at("about") != "product") continue;
     const std::string fault = fact.at("fault");
     faults += fault.find("CUBLAS_STATUS_NOT_SUPPORTED (20015)") != std::string::npos ? 1 : 0;
   }
   CHECK(faults == 5);  // of 1, 2, 4, 8 and 16 ranks
-  fs::remove_all(folder);
 }
 
 TEST_CASE("gpu check: texts and numbers are JSON") {
