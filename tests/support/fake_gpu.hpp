@@ -12,6 +12,16 @@
 
 namespace penstock::testing {
 
+/// Layers that a host computes at once.
+constexpr GpuLayerSizes tiny_layers{.examples = 1,
+                                    .tokens = 8,
+                                    .heads = 1,
+                                    .inner = 64,
+                                    .gated_inner = 32,
+                                    .images = 1,
+                                    .channels = 8,
+                                    .side = 4};
+
 /// A fake GPU: streams, events, captures and kernels in simulated time. Only kernels take time, as
 /// much as requested. A kernel sees the output of another only after that one has ended, so a
 /// missing wait shows in its start time; a kernel that reads or overwrites what another one still

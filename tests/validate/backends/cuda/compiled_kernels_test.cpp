@@ -91,12 +91,8 @@ std::string pipeline_fault(const GpuCalls& calls) {
 
 std::string layers_fault(const GpuCalls& calls) {
   const GpuDevice device(calls, 1, 0);
-  GpuLayerSizes sizes{.examples = 1, .tokens = 8, .heads = 1, .inner = 64, .gated_inner = 32};
-  sizes.images = 1;
-  sizes.channels = 8;
-  sizes.side = 4;
   for (const GpuLayerKind& kind : layer_kinds()) {
-    for (const LayerError& pass : layer_errors(device, kind, sizes)) {
+    for (const LayerError& pass : layer_errors(device, kind, tiny_layers)) {
       if (!(pass.error <= most_layer_error)) return name(kind.work) + ", " + pass.pass;
     }
   }

@@ -224,10 +224,6 @@ TEST_CASE("gpu backend: one action at a time, the share that the host issued is 
 
 // A split backward, whose I and W are actions of their own, and stages of two sizes.
 TEST_CASE("gpu backend: actions of layers have errors of zero, and the run says of which") {
-  GpuLayerSizes sizes{.examples = 1, .tokens = 8, .heads = 1, .inner = 64, .gated_inner = 32};
-  sizes.images = 1;
-  sizes.channels = 8;
-  sizes.side = 4;
   const std::pair<GpuWork, const char*> works[] = {
       {GpuWork::transformer, "examples=1 heads=1 hidden=64 inner=64 tokens=8"},
       {GpuWork::gated_transformer, "examples=1 heads=1 hidden=64 inner=32 tokens=8"},
@@ -242,7 +238,7 @@ TEST_CASE("gpu backend: actions of layers have errors of zero, and the run says 
       Job job = job_of(system_of(*find_named(schedule_entries(), "zb-h1"), 2, 4),
                        {.mean_action_ns = 4000, .least_work_ns = 0});
       job.device.work = work;
-      const auto backend = make_gpu_backend(job, ordering, calls, sizes);
+      const auto backend = make_gpu_backend(job, ordering, calls, tiny_layers);
       const auto outcome = measure(*backend, job, {.iterations = 2});
       if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
       const RunErrors errors = run_errors(job, std::get<Measurement>(outcome));

@@ -346,10 +346,7 @@ GpuProgram layered_program(std::uint32_t ranks) {
   for (std::uint32_t body = 0; body < 2 * ranks; ++body) {
     program.bodies.push_back({.pass = body % 2 == 0 ? GpuPass::forward : GpuPass::backward});
   }
-  program.sizes = {.examples = 1, .tokens = 8, .heads = 1, .inner = 64, .gated_inner = 32};
-  program.sizes.images = 1;
-  program.sizes.channels = 8;
-  program.sizes.side = 4;
+  program.sizes = tiny_layers;
   return program;
 }
 

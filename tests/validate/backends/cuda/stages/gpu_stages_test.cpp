@@ -12,7 +12,7 @@ namespace {
 
 /// A rank with stages of two layers and of one, each with F, I and W in two slots.
 GpuProgram two_program_stages() {
-  GpuProgram program{1, 0, {}, {}, {.examples = 1, .tokens = 8, .heads = 1, .inner = 64}};
+  GpuProgram program{1, 0, {}, {}, tiny_layers};
   for (const std::uint32_t stage : {0U, 1U}) {
     for (const GpuPass pass :
          {GpuPass::forward, GpuPass::input_gradient, GpuPass::weight_gradient}) {
