@@ -16,18 +16,6 @@ using std::uint32_t;
 using std::uint64_t;
 using std::uint8_t;
 
-struct Min {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::min(a, b);
-  }
-};
-struct Max {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::max(a, b);
-  }
-};
 template <class Function>
 struct NotByZero {
   template <class T>
@@ -139,14 +127,14 @@ void unpack(Thread& thread, const Instruction& i) {
   put<Half>(thread, i.at[1], static_cast<Half>(whole >> 8 * sizeof(Half)));
 }
 
+/// What all types have.
 template <class T>
-void add_comparisons(Operations& all, const std::string& type) {
+void add_any(Operations& all, const std::string& type) {
+  all["shr." + type] = shift<T, ShiftRight>;
+  all["selp." + type] = select<T>;
+  all["mov." + type] = move<T>;
   all["setp.eq." + type] = compare<T, std::equal_to<>>;
   all["setp.ne." + type] = compare<T, std::not_equal_to<>>;
-  all["setp.lt." + type] = compare<T, std::less<>>;
-  all["setp.le." + type] = compare<T, std::less_equal<>>;
-  all["setp.gt." + type] = compare<T, std::greater<>>;
-  all["setp.ge." + type] = compare<T, std::greater_equal<>>;
 }
 
 /// Sums and products of signed numbers have the bits of unsigned ones.
@@ -162,10 +150,11 @@ void add_type(Operations& all, const std::string& type) {
   all["rem." + type] = binary<T, NotByZero<std::modulus<>>>;
   all["min." + type] = binary<T, Min>;
   all["max." + type] = binary<T, Max>;
-  all["shr." + type] = shift<T, ShiftRight>;
-  all["selp." + type] = select<T>;
-  all["mov." + type] = move<T>;
-  add_comparisons<T>(all, type);
+  all["setp.lt." + type] = compare<T, std::less<>>;
+  all["setp.le." + type] = compare<T, std::less_equal<>>;
+  all["setp.gt." + type] = compare<T, std::greater<>>;
+  all["setp.ge." + type] = compare<T, std::greater_equal<>>;
+  add_any<T>(all, type);
 }
 
 template <class T>
@@ -175,11 +164,7 @@ void add_bits(Operations& all, const std::string& type) {
   all["xor." + type] = binary<T, std::bit_xor<>>;
   all["not." + type] = invert<T>;
   all["shl." + type] = shift<T, ShiftLeft>;
-  all["shr." + type] = shift<T, ShiftRight>;
-  all["selp." + type] = select<T>;
-  all["mov." + type] = move<T>;
-  all["setp.eq." + type] = compare<T, std::equal_to<>>;
-  all["setp.ne." + type] = compare<T, std::not_equal_to<>>;
+  add_any<T>(all, type);
 }
 
 template <class From>

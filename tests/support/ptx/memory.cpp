@@ -1,5 +1,7 @@
 // Loads, stores, atomics and fences. A store is seen by other threads only later, and not in order,
 // but for what a fence, a barrier or the end of the thread puts before it.
+#include <functional>
+
 #include "tests/support/ptx/thread.hpp"
 
 namespace penstock::testing::ptx {
@@ -63,25 +65,6 @@ void atomic(Thread& thread, const Instruction& i) {
   put<T>(thread, i.at[0], before);
 }
 
-struct Sum {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a + b;
-  }
-};
-struct Lower {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::min(a, b);
-  }
-};
-struct Higher {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::max(a, b);
-  }
-};
-
 void fence(Thread& thread, const Instruction&) { thread.settle_all(); }
 
 void copy(const LaterCopy& one) {
@@ -142,9 +125,9 @@ void add_space(Operations& all, const std::string& name) {
 
 template <class T>
 void add_atomics(Operations& all, const std::string& type) {
-  all["atom.global.add." + type] = atomic<T, Sum>;
-  all["atom.global.min." + type] = atomic<T, Lower>;
-  all["atom.global.max." + type] = atomic<T, Higher>;
+  all["atom.global.add." + type] = atomic<T, std::plus<>>;
+  all["atom.global.min." + type] = atomic<T, Min>;
+  all["atom.global.max." + type] = atomic<T, Max>;
 }
 
 }  // namespace

@@ -124,6 +124,19 @@ void put(Thread& thread, Register to, T value) {
   }
 }
 
+struct Min {
+  template <class T>
+  T operator()(T a, T b) const {
+    return std::min(a, b);
+  }
+};
+struct Max {
+  template <class T>
+  T operator()(T a, T b) const {
+    return std::max(a, b);
+  }
+};
+
 /// Runs the instructions that name it, whatever their order among each other.
 using Operations = std::map<std::string, Operation, std::less<>>;
 void add_integers(Operations& all);
