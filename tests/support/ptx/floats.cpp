@@ -30,33 +30,19 @@ struct SignOfFirst {
   float operator()(float sign, float size) const { return std::copysign(size, sign); }
 };
 
-template <class Function>
+template <float (*function)(float)>
 void unary_float(Thread& thread, const Instruction& i) {
-  put<float>(thread, i.at[0], Function{}(get<float>(thread, i.at[1])));
+  put<float>(thread, i.at[0], function(get<float>(thread, i.at[1])));
 }
 
-struct Negative {
-  float operator()(float a) const { return -a; }
-};
-struct Size {
-  float operator()(float a) const { return std::fabs(a); }
-};
-struct Root {
-  float operator()(float a) const { return std::sqrt(a); }
-};
-struct Inverse {
-  float operator()(float a) const { return 1 / a; }
-};
-struct TowardsZero {
-  float operator()(float a) const { return std::trunc(a); }
-};
+float negative(float a) { return -a; }
+float size_of(float a) { return std::fabs(a); }
+float root(float a) { return std::sqrt(a); }
+float inverse(float a) { return 1 / a; }
+float towards_zero(float a) { return std::trunc(a); }
+float same(float a) { return a; }
 /// A NaN becomes 0.
-struct Saturated {
-  float operator()(float a) const { return a > 0 ? std::fmin(a, 1.0F) : 0.0F; }
-};
-struct Same {
-  float operator()(float a) const { return a; }
-};
+float saturated(float a) { return a > 0 ? std::fmin(a, 1.0F) : 0.0F; }
 
 /// Rounded once. It counts as work.
 void fused(Thread& thread, const Instruction& i) {
@@ -117,9 +103,9 @@ void one_bf16(Thread& thread, const Instruction& i) {
                      static_cast<std::uint16_t>(bf16_bits(get<float>(thread, i.at[1]))));
 }
 void pair_of_bf16(Thread& thread, const Instruction& i) {
-  put<std::uint32_t>(thread, i.at[0],
-                     bf16_bits(get<float>(thread, i.at[1])) << 16U |
-                         bf16_bits(get<float>(thread, i.at[2])));
+  put<std::uint32_t>(
+      thread, i.at[0],
+      bf16_bits(get<float>(thread, i.at[1])) << 16U | bf16_bits(get<float>(thread, i.at[2])));
 }
 
 void select_float(Thread& thread, const Instruction& i) {
@@ -151,15 +137,15 @@ void add_floats(Operations& all) {
   all["min.f32"] = binary_float<Least>;
   all["max.f32"] = binary_float<Largest>;
   all["copysign.f32"] = binary_float<SignOfFirst>;
-  all["neg.f32"] = unary_float<Negative>;
-  all["abs.f32"] = unary_float<Size>;
-  all["sqrt.rn.f32"] = unary_float<Root>;
-  all["rcp.rn.f32"] = unary_float<Inverse>;
-  all["mov.f32"] = unary_float<Same>;
+  all["neg.f32"] = unary_float<negative>;
+  all["abs.f32"] = unary_float<size_of>;
+  all["sqrt.rn.f32"] = unary_float<root>;
+  all["rcp.rn.f32"] = unary_float<inverse>;
+  all["mov.f32"] = unary_float<same>;
   all["cvt.rn.bf16.f32"] = one_bf16;
   all["cvt.rn.bf16x2.f32"] = pair_of_bf16;
-  all["cvt.rzi.f32.f32"] = unary_float<TowardsZero>;
-  all["cvt.sat.f32.f32"] = unary_float<Saturated>;
+  all["cvt.rzi.f32.f32"] = unary_float<towards_zero>;
+  all["cvt.sat.f32.f32"] = unary_float<saturated>;
   all["cvt.rn.f32.u32"] = float_of<std::uint32_t>;
   all["cvt.rn.f32.s32"] = float_of<std::int32_t>;
   all["cvt.rn.f32.u64"] = float_of<std::uint64_t>;
