@@ -1,15 +1,12 @@
 #include "validate/backends/multi/multi_calls.hpp"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <stdexcept>
+#include <utility>
 #include <variant>
-#include <vector>
 
 #include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
@@ -19,6 +16,7 @@
 #include "validate/launch/rendezvous.hpp"
 #include "validate/machine/clock.hpp"
 #include "validate/machine/host.hpp"
+#include "validate/processes/child_process.hpp"
 #include "validate/wire/bytes.hpp"
 #include "validate/wire/sockets.hpp"
 
@@ -33,33 +31,27 @@ GpuCount counted(const GpuCalls& calls) {
 }
 
 /// In the other process.
-[[noreturn]] void answer(const GpuCalls* (*calls)(), const Descriptor& parent) {
-  constexpr std::chrono::seconds limit{10};
+[[noreturn]] void answer(const GpuCalls* (*calls)(), Control parent) {
   const GpuCount count = counted(*calls());
   ByteWriter out;
   out.u32(count.gpus);
   out.text(count.why_none);
-  ByteWriter size;
-  size.u32(static_cast<std::uint32_t>(out.bytes().size()));
   try {
-    send_all(parent, size.bytes(), after(limit));
-    send_all(parent, out.bytes(), after(limit));
+    parent.send(MessageType::described, out);
   } catch (const SocketError&) {
     _exit(1);
   }
   _exit(0);
 }
 
-GpuCount answer_from(const Descriptor& child) {
+GpuCount answer_from(Control& child) {
   constexpr std::chrono::seconds limit{60};  // a driver may take seconds to wake a GPU
   const GpuCount none{0, "no GPU: the process that was to count them gave no answer"};
   try {
-    if (!await_arrival(child, after(limit))) return none;
-    std::vector<std::byte> bytes(4);
-    if (!receive_all(child, bytes, after(limit))) return none;
-    bytes.resize(ByteReader(bytes).u32());
-    if (!receive_all(child, bytes, after(limit))) return none;
-    ByteReader in(bytes);
+    if (!await_arrival(child.socket(), after(limit))) return none;
+    const auto message = child.receive();
+    if (!message) return none;
+    ByteReader in(message->body);
     const std::uint32_t gpus = in.u32();
     return {gpus, in.text()};
   } catch (const std::runtime_error&) {
@@ -148,12 +140,10 @@ GpuCount count_gpus(const GpuCalls* (*calls)()) {
   std::fflush(nullptr);
   const pid_t pid = fork();
   if (pid < 0) return {0, "no GPU: no process can be started to count them"};
-  if (pid == 0) answer(calls, its);
+  if (pid == 0) answer(calls, Control(std::move(its)));
   its = Descriptor();
-  const GpuCount count = answer_from(own);
-  kill(pid, SIGKILL);
-  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
-  return count;
+  ChildProcess child(pid, std::move(own));
+  return answer_from(child.control());
 }
 
 std::optional<Obstacle> multi_obstacle(const PricedPlan& priced) {
