@@ -1,9 +1,14 @@
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "schedules/registry.hpp"
+#include "sim/engines/standstill.hpp"
 #include "tests/support/system.hpp"
 #include "validate/job/job.hpp"
 
@@ -20,5 +25,12 @@ System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t 
 
 /// An order of two ranks in which F takes 1 us and B 2 us.
 System two_stages(std::string_view csv);
+
+/// What a run or a measurement came to; a standstill ends the test, with its reason.
+template <class Result>
+Result completed(std::variant<Result, Standstill> outcome) {
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+  return std::get<Result>(std::move(outcome));
+}
 
 }  // namespace penstock::testing

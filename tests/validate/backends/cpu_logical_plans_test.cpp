@@ -20,11 +20,7 @@ namespace {
 
 const BackendEntry& logical() { return *find_named(backend_entries(), "cpu_logical"); }
 
-Timeline ran(const Job& job) {
-  const auto outcome = logical().make(job)->run();
-  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-  return std::get<Timeline>(outcome);
-}
+Timeline ran(const Job& job) { return completed(logical().make(job)->run()); }
 
 /// One to three links; each pair of ranks goes over some of them, or over none that others use.
 Network random_network(const Plan& plan) {

@@ -13,11 +13,7 @@ namespace {
 
 const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
 
-Timeline iteration_of(const Job& job) {
-  const auto outcome = cpu_logical().make(job)->run();
-  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-  return std::get<Timeline>(outcome);
-}
+Timeline iteration_of(const Job& job) { return completed(cpu_logical().make(job)->run()); }
 
 }  // namespace
 
@@ -32,9 +28,8 @@ TEST_CASE("cpu_logical: every schedule of the catalogue runs, with a structure e
       const Job job = job_of(system_of(*entry, ranks, 2 * ranks));
       REQUIRE_FALSE(cpu_logical().obstacle(job.priced));
       const auto backend = cpu_logical().make(job);
-      const auto outcome = measure(*backend, job, {.iterations = 3, .steady = 100});
-      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-      const Measurement& measured = std::get<Measurement>(outcome);
+      const Measurement measured =
+          completed(measure(*backend, job, {.iterations = 3, .steady = 100}));
       CHECK(measured.iterations.size() == 3);
       const RunErrors errors = run_errors(job, measured);
       CHECK(errors.structure == 0);

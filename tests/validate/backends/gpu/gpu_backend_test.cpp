@@ -69,9 +69,7 @@ TEST_CASE("gpu backend: every schedule of the catalogue runs, with errors of zer
         const Job job = job_for_gpu(system_of(*entry, ranks, 2 * ranks));
         REQUIRE_FALSE(gpu_obstacle(job.priced, &calls));
         const auto backend = make_gpu_backend(job, ordering, calls);
-        const auto outcome = measure(*backend, job, {.iterations = 2});
-        if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-        const Measurement& measured = std::get<Measurement>(outcome);
+        const Measurement measured = completed(measure(*backend, job, {.iterations = 2}));
         CHECK(measured.complete);
         const RunErrors errors = run_errors(job, measured);
         CHECK(errors.structure == 0);
@@ -104,9 +102,8 @@ TEST_CASE("gpu backend: communication as written runs, with errors of zero") {
       }
       REQUIRE_FALSE(gpu_obstacle(job.priced, &calls));
       const auto backend = make_gpu_backend(job, ordering, calls);
-      const auto outcome = measure(*backend, job, {.iterations = 2});
-      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-      CHECK(run_errors(job, std::get<Measurement>(outcome)).structure == 0);
+      const Measurement measured = completed(measure(*backend, job, {.iterations = 2}));
+      CHECK(run_errors(job, measured).structure == 0);
     }
   }
 }
@@ -239,9 +236,8 @@ TEST_CASE("gpu backend: actions of layers have errors of zero, and the run says 
                        {.mean_action_ns = 4000, .least_work_ns = 0});
       job.device.work = work;
       const auto backend = make_gpu_backend(job, ordering, calls, tiny_layers);
-      const auto outcome = measure(*backend, job, {.iterations = 2});
-      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-      const RunErrors errors = run_errors(job, std::get<Measurement>(outcome));
+      const RunErrors errors =
+          run_errors(job, completed(measure(*backend, job, {.iterations = 2})));
       CHECK(errors.structure == 0);
       CHECK(errors.profile == 0);
       CHECK_FALSE(backend->why_no_score());

@@ -41,11 +41,10 @@ Job catalogue_job(const char* schedule, std::uint32_t ranks, std::uint32_t micro
 Measurement measured_on(const FakeCluster& cluster, const Job& job, const MultiSetting& setting,
                         std::map<std::string, std::string>* environment = nullptr) {
   MultiBackend backend(job, cluster.calls(), setting);
-  auto outcome = measure(backend, job, {.iterations = 3});
-  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+  Measurement measured = completed(measure(backend, job, {.iterations = 3}));
   CHECK_FALSE(backend.why_no_score());
   if (environment != nullptr) *environment = backend.environment();
-  return std::get<Measurement>(std::move(outcome));
+  return measured;
 }
 
 /// Two stages, each in two replicas that reduce gradients, update, and gather weights.

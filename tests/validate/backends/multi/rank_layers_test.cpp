@@ -309,9 +309,7 @@ TEST_CASE("cuda_multi: layers run on ranks for about their time, in fused cells 
       const FakeCluster cluster(2);
       const Job job = layered_job(schedule.c_str(), 2, 8, work);
       MultiBackend backend(job, cluster.calls(), {.sizes = brief});
-      const auto outcome = measure(backend, job, {.iterations = 3});
-      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-      const Measurement& measured = std::get<Measurement>(outcome);
+      const Measurement measured = completed(measure(backend, job, {.iterations = 3}));
       const RunErrors errors = run_errors(job, measured);
       CHECK(errors.structure < 2e-4);
       CHECK(errors.profile < 5e-3);
@@ -358,9 +356,7 @@ TEST_CASE("cuda_multi: a fused cell runs the layers of both its parts") {
   const FakeCluster cluster(2);
   const Job job = layered_job("dualpipev", 2, 8, GpuWork::transformer);
   MultiBackend backend(job, cluster.calls(), {.sizes = brief});
-  auto outcome = backend.run();
-  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-  const Timeline& run = std::get<Timeline>(outcome);
+  const Timeline run = completed(backend.run());
   const Plan& plan = job.priced.plan;
   const auto took = [&](TaskId task) { return to_us(run.end[task]) - to_us(run.begin[task]); };
   std::map<std::pair<Stage, Pass>, double> alone;
