@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "tests/support/fake_cluster_parts.hpp"
@@ -68,14 +69,21 @@ int free_event(GpuEvent event) {
   return 0;
 }
 
-int record(GpuEvent event, GpuStream stream) {
-  const std::uint64_t number = ++own(event)->recorded;
+/// Work that ends as soon as its stream comes to it.
+int enqueue(GpuStream stream, const std::function<void()>& work) {
   own(stream)->work.push_back([=] {
-    own(event)->reached = number;
-    own(event)->ns = own(stream)->now_ns;
+    work();
     return true;
   });
   return 0;
+}
+
+int record(GpuEvent event, GpuStream stream) {
+  const std::uint64_t number = ++own(event)->recorded;
+  return enqueue(stream, [=] {
+    own(event)->reached = number;
+    own(event)->ns = own(stream)->now_ns;
+  });
 }
 
 int elapsed(float* ms, GpuEvent begin, GpuEvent end) {
@@ -151,19 +159,11 @@ int free_memory(void* memory) {
 }
 
 int fill(void* memory, int byte, std::size_t bytes, GpuStream stream) {
-  own(stream)->work.push_back([=] {
-    fill_memory(memory, byte, bytes);
-    return true;
-  });
-  return 0;
+  return enqueue(stream, [=] { fill_memory(memory, byte, bytes); });
 }
 
 int copy_within(void* to, const void* from, std::size_t bytes, GpuStream stream) {
-  own(stream)->work.push_back([=] {
-    std::memcpy(to, from, bytes);
-    return true;
-  });
-  return 0;
+  return enqueue(stream, [=] { std::memcpy(to, from, bytes); });
 }
 
 int write(void* to, const void* from, std::size_t bytes) {
@@ -209,25 +209,21 @@ bool run_compiled(FakeStream* stream, const Kernel& kernel) {
 }
 
 int launch_begin(GpuStream stream, const GpuKernelTask& task) {
-  own(stream)->work.push_back([=] {
+  return enqueue(stream, [=] {
     const auto compiled = [&](const auto& all, const auto& at) {
       return ptx::run_begin(all, at, task);
     };
     if (!run_compiled(own(stream), compiled)) stamp_begin(task, own(stream)->now_ns);
-    return true;
   });
-  return 0;
 }
 
 int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives) {
-  own(stream)->work.push_back([=] {
+  return enqueue(stream, [=] {
     const auto compiled = [&](const auto& all, const auto& at) {
       return ptx::run_end(all, at, task, arrives);
     };
     if (!run_compiled(own(stream), compiled)) stamp_end(task, own(stream)->now_ns);
-    return true;
   });
-  return 0;
 }
 
 const char* why_no_products() { return cluster->has_products ? "" : "no cuBLASLt here"; }
@@ -244,20 +240,16 @@ int free_product(GpuProduct product) {
 
 int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory& memory) {
   const GpuProductShape shape = *reinterpret_cast<GpuProductShape*>(product);
-  own(stream)->work.push_back([=] {
+  return enqueue(stream, [=] {
     pass_time(own(stream), multiply_ns(shape, memory, cluster->most_work, fake_sms));
-    return true;
   });
-  return 0;
 }
 
 int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t) {
-  own(stream)->work.push_back([=] {
+  return enqueue(stream, [=] {
     if (is_small(step, cluster->most_work)) run_on_host(step);
     pass_time(own(stream), step_ns(step, fake_sms));
-    return true;
   });
-  return 0;
 }
 
 void suffer_mishap() {
@@ -270,28 +262,24 @@ void suffer_mishap() {
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
   suffer_mishap();
-  own(stream)->work.push_back([=] {
+  return enqueue(stream, [=] {
     const std::uint64_t ns = action_ns(kernel, kernel.task.task, fake_sms);
     const auto compiled = [&](const auto& all, const auto& at) {
       return ptx::run_action(all, at, kernel, {ns, cluster->most_work});
     };
     if (!run_compiled(own(stream), compiled)) run_kernel(own(stream), kernel.task, ns);
-    return true;
   });
-  return 0;
 }
 
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel) {
-  own(stream)->work.push_back([=] {
+  return enqueue(stream, [=] {
     const auto compiled = [&](const auto& all, const auto& at) {
       return ptx::run_copy(all, at, kernel);
     };
-    if (run_compiled(own(stream), compiled)) return true;
+    if (run_compiled(own(stream), compiled)) return;
     run_kernel(own(stream), kernel.task, kernel.task.records[kernel.task.task].duration_ns);
     std::memcpy(kernel.to, kernel.from, std::min(kernel.bytes, kernel.buffer_bytes));
-    return true;
   });
-  return 0;
 }
 
 int launch_nothing(GpuStream) { return 0; }
@@ -300,7 +288,7 @@ int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t
   constexpr std::int64_t takes_ns = 1'000;  // each way
   constexpr std::int64_t step_ns = 32;
   process.reads_clock = true;
-  own(stream)->work.push_back([=] {
+  return enqueue(stream, [=] {
     own(stream)->now_ns = std::max(own(stream)->now_ns, process.host_ns.load()) + takes_ns;
     const auto compiled = [&](const auto& all, const auto& at) {
       return ptx::run_clock_reader(all, at, readings, count);
@@ -311,9 +299,7 @@ int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t
       }
     }
     own(stream)->now_ns += takes_ns;
-    return true;
   });
-  return 0;
 }
 
 GpuCalls made_gpu_calls() {

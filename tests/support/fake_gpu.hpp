@@ -98,7 +98,7 @@ class FakeGpu {
   std::uint64_t shared_sms_ns = 0;  // when actions of FLOPs end, where all run on the same SMs
   GpuStream origin = nullptr;       // of the current capture
   bool is_spoiled = false;          // a call that captures do not allow ended it
-  std::vector<std::function<int()>> captured;
+  std::vector<std::function<void()>> captured;
   std::set<GpuStream> joined;
 };
 

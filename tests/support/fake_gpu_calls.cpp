@@ -20,20 +20,20 @@ int refused_now() {
   return capture_unsupported;
 }
 
-int enqueue(GpuStream stream, std::function<int()> work) {
+int enqueue(GpuStream stream, std::function<void()> work) {
   if (gpu->fault != 0) return gpu->fault;
   // Work of a hardware queue runs in the order of its issue, whatever its streams.
   auto in_queue = [stream, work = std::move(work)] {
     std::uint64_t& queue_ns = gpu->queue_ns[stream->queue];
     stream->now_ns = std::max(stream->now_ns, queue_ns);
-    const int error = work();
+    work();
     queue_ns = stream->now_ns;
-    return error;
   };
   if (gpu->origin == nullptr) {
     gpu->host_ns += gpu->issue_ns;
     stream->now_ns = std::max(stream->now_ns, gpu->host_ns);
-    return in_queue();
+    in_queue();
+    return 0;
   }
   if (!gpu->joined.contains(stream)) return capture_unsupported;
   if (stream->context != nullptr && gpu->capture_error != 0) return gpu->capture_error;
@@ -43,7 +43,7 @@ int enqueue(GpuStream stream, std::function<int()> work) {
 }
 
 int launch(GpuStream stream, std::uint32_t blocks, std::uint32_t threads,
-           std::function<int()> work) {
+           std::function<void()> work) {
   constexpr std::uint32_t most_threads = 1024;  // of a block
   if (blocks == 0 || threads == 0 || threads > most_threads) return invalid_configuration;
   const std::uint64_t number = gpu->launches++;
@@ -51,7 +51,7 @@ int launch(GpuStream stream, std::uint32_t blocks, std::uint32_t threads,
   return enqueue(stream, [=, work = std::move(work)] {
     if (number == static_cast<std::uint64_t>(gpu->failing_kernel)) gpu->fault = launch_failure;
     gpu->hangs |= number == static_cast<std::uint64_t>(gpu->hung_kernel);
-    return gpu->fault != 0 || gpu->hangs ? 0 : work();
+    if (gpu->fault == 0 && !gpu->hangs) work();
   });
 }
 
@@ -133,10 +133,7 @@ int record(GpuEvent event, GpuStream stream) {
   if (stream->context != nullptr && gpu->record_error != 0) return gpu->record_error;
   event->stream = stream;
   event->captured = gpu->origin != nullptr;
-  return enqueue(stream, [=] {
-    event->ns = stream->now_ns;
-    return 0;
-  });
+  return enqueue(stream, [=] { event->ns = stream->now_ns; });
 }
 
 int wait(GpuStream stream, GpuEvent event) {
@@ -148,10 +145,7 @@ int wait(GpuStream stream, GpuEvent event) {
   } else if (event->captured) {
     return captured_event;
   }
-  return enqueue(stream, [=] {
-    stream->now_ns = std::max(stream->now_ns, event->ns);
-    return 0;
-  });
+  return enqueue(stream, [=] { stream->now_ns = std::max(stream->now_ns, event->ns); });
 }
 
 int elapsed(float* ms, GpuEvent begin, GpuEvent end) {
@@ -193,9 +187,7 @@ int launch_graph(GpuExecutable executable, GpuStream stream) {
   ++gpu->graph_launches;
   const std::uint64_t begin = std::max(stream->now_ns, gpu->host_ns);
   for (const GpuStream part : executable->graph.streams) part->now_ns = begin;
-  for (const auto& work : executable->graph.work) {
-    if (const int error = work()) return error;
-  }
+  for (const auto& work : executable->graph.work) work();
   return 0;
 }
 
@@ -241,7 +233,6 @@ int fill(void* memory, int byte, std::size_t bytes, GpuStream stream) {
     fill_memory(memory, byte, bytes);
     stream->now_ns += takes_ns;
     gpu->cleared_ns = stream->now_ns;
-    return 0;
   });
 }
 

@@ -117,7 +117,6 @@ int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
              [&](const RunningTask& running) { return run_action(stream, kernel, running); });
     if (kernel.task.stamped) stream->now_ns += gpu->stamp_ns;
     if (waits) gpu->shared_sms_ns = stream->now_ns;
-    return 0;
   });
 }
 
@@ -144,7 +143,6 @@ int launch_copy(GpuStream stream, const GpuCopyKernel& kernel) {
     });
     use_tensor(stream, kernel.from, begin, false);
     use_tensor(stream, kernel.to, begin, true);
-    return 0;
   });
 }
 
@@ -156,7 +154,6 @@ int launch_begin(GpuStream stream, const GpuKernelTask& task) {
       return running.begin_ns;
     });
     if (task.stamped) stream->now_ns += gpu->stamp_ns;
-    return 0;
   });
 }
 
@@ -171,7 +168,6 @@ int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives) {
       if (arrives || task.stamped) running.stamp_end(arrival);
       return stream->now_ns;
     });
-    return 0;
   });
 }
 
@@ -189,7 +185,6 @@ int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&
   const GpuProductShape shape = product->shape;
   return enqueue(stream, [=] {
     stream->now_ns += multiply_ns(shape, memory, gpu->most_work, stream->range.sms);
-    return 0;
   });
 }
 
@@ -204,7 +199,6 @@ int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms) {
       run_on_host(step);
     }
     stream->now_ns += step_ns(step, stream->range.sms);
-    return 0;
   });
 }
 
@@ -217,7 +211,6 @@ int move(void* to, const void* from, std::size_t bytes, GpuStream stream) {
     use_tensor(stream, from, begin, false);
     use_tensor(stream, to, begin, true);
     if (gpu->copies++ != static_cast<std::uint64_t>(gpu->lost_copy)) std::memcpy(to, from, bytes);
-    return 0;
   });
 }
 
@@ -244,7 +237,6 @@ int launch_content(GpuStream stream, const GpuContentKernel& kernel) {
     }
     stream->now_ns += content_ns;
     use_tensor(stream, kernel.memory, begin, kernel.wrong == nullptr);
-    return 0;
   });
 }
 
@@ -268,7 +260,6 @@ int launch_codec(GpuStream stream, const GpuCodecKernel& kernel) {
       encode_or_decode(kernel);
     }
     stream->now_ns += kernel.blocks;
-    return 0;
   });
 }
 
@@ -279,17 +270,16 @@ int launch_cycle_counter(GpuStream stream, std::uint64_t* numbers, std::uint32_t
       ptx::Launch at = place_of(stream);
       at.work = {rounds, ns};
       stream->now_ns = ptx::run_cycle_counter(*gpu->kernels, at, numbers, rounds);
-      return 0;
+      return;
     }
     numbers[0] = 4 * std::uint64_t{rounds};
     numbers[1] = ns;
     stream->now_ns += ns;
-    return 0;
   });
 }
 
 int launch_nothing(GpuStream stream) {
-  return enqueue(stream, [] { return 0; });
+  return enqueue(stream, [] {});
 }
 
 int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t count) {
@@ -297,10 +287,9 @@ int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t
   return enqueue(stream, [=] {
     if (gpu->kernels != nullptr) {
       stream->now_ns = ptx::run_clock_reader(*gpu->kernels, place_of(stream), readings, count);
-      return 0;
+      return;
     }
     for (std::uint32_t i = 0; i < count; ++i) readings[i] = i * tick_ns;
-    return 0;
   });
 }
 

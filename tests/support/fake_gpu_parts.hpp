@@ -33,7 +33,7 @@ struct GpuEventTag {
 };
 
 struct GpuGraphTag {
-  std::vector<std::function<int()>> work;
+  std::vector<std::function<void()>> work;
   std::set<GpuStream> streams;
 };
 
@@ -86,11 +86,11 @@ int give_back(Tag* tag) {
 }
 
 /// Runs work of a stream, or adds it to the captured graph.
-int enqueue(GpuStream stream, std::function<int()> work);
+int enqueue(GpuStream stream, std::function<void()> work);
 
 /// The same of a counted kernel, whose launch may be refused.
 int launch(GpuStream stream, std::uint32_t blocks, std::uint32_t threads,
-           std::function<int()> work);
+           std::function<void()> work);
 
 /// Whether an allocation holds all of these bytes.
 bool is_allocated(const void* memory, std::size_t bytes);
