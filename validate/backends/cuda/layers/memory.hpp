@@ -25,6 +25,20 @@ class Carver {
   std::uint64_t bytes_ = 0;
 };
 
+/// The bytes of a value that carves itself out.
+template <class Value, class Shape>
+std::uint64_t carved_bytes(const Shape& shape) {
+  Carver carver;
+  [[maybe_unused]] const Value value(shape, carver);
+  return carver.bytes();
+}
+/// The value, in a block of as many.
+template <class Value, class Shape>
+Value carved(const Shape& shape, std::byte* block) {
+  Carver carver(block);
+  return Value(shape, carver);
+}
+
 /// What goes through a layer, and back.
 template <class Number>
 struct LayerEnds {

@@ -113,20 +113,9 @@ struct ConditionalConvolution {
 };
 
 template <class Kind>
-constexpr bool keeps = requires { typename Kind::Kept; };
-
-/// The bytes of a value that carves itself out.
-template <class Value, class Shape>
-std::uint64_t carved_bytes(const Shape& shape) {
-  Carver carver;
-  [[maybe_unused]] const Value value(shape, carver);
-  return carver.bytes();
-}
-template <class Value, class Shape>
-Value carved(const Shape& shape, std::byte* memory) {
-  Carver carver(memory);
-  return Value(shape, carver);
-}
+constexpr bool keeps = requires {
+  typename Kind::Kept;
+};
 
 template <class Kind>
 GpuLayerBytes bytes(const GpuLayerSizes& sizes) {
@@ -211,8 +200,8 @@ constexpr std::array kinds{
 std::span<const GpuLayerKind> layer_kinds() { return kinds; }
 
 const GpuLayerKind* layer_kind_of(GpuWork work) {
-  const auto* const found = std::find_if(
-      kinds.begin(), kinds.end(), [&](const GpuLayerKind& one) { return one.work == work; });
+  const auto* const found = std::find_if(kinds.begin(), kinds.end(),
+                                         [&](const GpuLayerKind& one) { return one.work == work; });
   return found == kinds.end() ? nullptr : found;
 }
 

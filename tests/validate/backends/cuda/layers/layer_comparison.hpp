@@ -115,22 +115,10 @@ struct Carved {
   Value value;
 
   template <class Shape>
-  explicit Carved(const Shape& shape) : memory(bytes_of(shape)), value(carved(shape, memory)) {}
+  explicit Carved(const Shape& shape)
+      : memory(carved_bytes<Value>(shape)), value(carved<Value>(shape, memory.data())) {}
   Carved(const Carved&) = delete;
   Carved& operator=(const Carved&) = delete;
-
- private:
-  template <class Shape>
-  static std::size_t bytes_of(const Shape& shape) {
-    Carver carver;
-    [[maybe_unused]] const Value counted(shape, carver);
-    return carver.bytes();
-  }
-  template <class Shape>
-  static Value carved(const Shape& shape, std::vector<std::byte>& memory) {
-    Carver carver(memory.data());
-    return Value(shape, carver);
-  }
 };
 
 constexpr OnHost on_host{};
