@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/support/ptx/run.hpp"
+#include "tests/support/ptx/kernel.hpp"
 #include "validate/backends/cuda/gpu_calls.hpp"
 
 // The GPU's kernels as nvcc compiled them, launched as the CUDA calls launch them. Each returns

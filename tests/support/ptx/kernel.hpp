@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -77,6 +78,18 @@ struct Launch {
 /// The kernels of a text as nvcc writes it. Throws std::runtime_error with the line on everything
 /// it does not know.
 Kernels read_ptx(std::string_view text);
+
+/// Runs a kernel with the bytes of its parameters, and returns when its last thread ends. Throws
+/// std::runtime_error, with the line, the block and the thread, on what a GPU leaves undefined.
+std::uint64_t run(const Kernel& kernel, const Launch& launch,
+                  std::span<const std::span<const std::byte>> parameters);
+
+template <class... Parameters>
+std::uint64_t run(const Kernel& kernel, const Launch& launch, const Parameters&... parameters) {
+  const std::vector<std::span<const std::byte>> all = {
+      std::as_bytes(std::span<const Parameters, 1>(&parameters, 1))...};
+  return run(kernel, launch, std::span(all));
+}
 
 /// What an instruction does, by its name and, where one name has several forms, the form; null: not
 /// known.

@@ -1,5 +1,3 @@
-#include "tests/support/ptx/run.hpp"
-
 #include <fmt/format.h>
 
 #include <memory>
@@ -171,7 +169,8 @@ class Block {
 
   std::span<Thread> warp_of(std::uint32_t thread) {
     const std::size_t first = thread / lanes * lanes;
-    return std::span(threads_).subspan(first, std::min<std::size_t>(lanes, threads_.size() - first));
+    return std::span(threads_).subspan(first,
+                                       std::min<std::size_t>(lanes, threads_.size() - first));
   }
 
   /// Once all lanes of the warp have come to the same instruction.

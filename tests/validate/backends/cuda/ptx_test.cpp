@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/ptx/run.hpp"
+#include "tests/support/ptx/kernel.hpp"
 #include "tests/support/refusal.hpp"
 
 // What runs PTX on this CPU: its arithmetic, its order of memory, and what it refuses.
