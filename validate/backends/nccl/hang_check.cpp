@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -20,17 +19,13 @@ struct Started {
 class HangCheck {
  public:
   HangCheck(const CommPlan& comms, const Plan& plan)
-      : comms_(comms), plan_(plan), ranks_(comms.ranks.size()) {
-    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) waiting_.push_back(rank);
-  }
+      : comms_(comms), plan_(plan), ranks_(comms.ranks.size()) {}
 
   std::optional<std::string> result() {
     if (auto late = late_wait()) return late;
-    while (!waiting_.empty() && !misfit_) {
-      const std::uint32_t rank = waiting_.front();
-      waiting_.pop_front();
-      ranks_[rank].is_waiting = false;
-      run(rank);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) moved |= run(rank);
     }
     return misfit_ ? misfit_ : standstill();
   }
@@ -40,7 +35,6 @@ class HangCheck {
     std::size_t at = 0;  // the first item that has not ended
     bool has_started = false;
     std::vector<std::size_t> ordinal;  // by call of that item, once started: its place in its row
-    bool is_waiting = true;
   };
   /// Channel, sender and receiver; of a collective the rank twice.
   using Row = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool>;
@@ -60,17 +54,22 @@ class HangCheck {
     return std::nullopt;
   }
 
-  /// All that an item waits for has ended before it is the first.
-  void run(std::uint32_t rank) {
+  /// As far as a rank comes; whether it moved. All that an item waits for has ended before it is
+  /// the first.
+  bool run(std::uint32_t rank) {
     RankQueue& own = ranks_[rank];
+    bool moved = false;
     for (; own.at < comms_.ranks[rank].size() && !misfit_; ++own.at) {
       const RankItem& what = comms_.ranks[rank][own.at];
+      moved |= !own.has_started;
       if (!own.has_started) start(rank, what);
       for (std::size_t call = 0; call < what.group.size(); ++call) {
-        if (missing_partner(rank, what, call)) return;
+        if (missing_partner(rank, what, call)) return moved;
       }
       own.has_started = false;
+      moved = true;
     }
+    return moved;
   }
 
   void start(std::uint32_t rank, const RankItem& what) {
@@ -82,15 +81,8 @@ class HangCheck {
       row.push_back({&op, rank});
       for (const std::uint32_t partner : partners_of(rank, what.channel, op)) {
         compare(row.back(), rows_[row_of_partner(rank, partner, what.channel, op)], row.size() - 1);
-        wake(partner);
       }
     }
-  }
-
-  void wake(std::uint32_t rank) {
-    if (ranks_[rank].is_waiting) return;
-    ranks_[rank].is_waiting = true;
-    waiting_.push_back(rank);
   }
 
   static Row row_of(std::uint32_t rank, std::uint32_t channel, const CommOp& op) {
@@ -171,7 +163,6 @@ class HangCheck {
   const Plan& plan_;
   std::vector<RankQueue> ranks_;
   std::map<Row, std::vector<Started>> rows_;
-  std::deque<std::uint32_t> waiting_;  // ranks to look at
   std::optional<std::string> misfit_;
 };
 
