@@ -213,29 +213,24 @@ int issue(GpuStream stream, const Call& call) {
   return group_end();
 }
 
-/// A call of its number among those that it may match.
-std::uint64_t key_of(NcclComm comm, std::uint64_t kind, int from, int to) {
+/// A call of its number among those that it may match. Senders and receivers count by themselves:
+/// `counts` tells them apart.
+std::uint64_t key_of(NcclComm comm, std::uint64_t kind, int from, int to,
+                     std::uint64_t counts = 0) {
   const std::uint64_t row = mixed(mixed(comm->id, kind), static_cast<std::uint64_t>(from) << 16 |
                                                              static_cast<std::uint64_t>(to));
-  return mixed(row, 1000 + comm->calls[row]++);
+  return mixed(row, 1000 + comm->calls[row ^ counts]++);
 }
 
 std::size_t bytes_of(std::size_t count, int type) { return type == nccl_uint8 ? count : 2 * count; }
 
-/// One counts what it sends and one what it receives, so each has its own numbers.
-std::uint64_t key_of_pair(NcclComm comm, int from, int to, bool sends) {
-  const std::uint64_t row = mixed(
-      mixed(comm->id, 3), static_cast<std::uint64_t>(from) << 16 | static_cast<std::uint64_t>(to));
-  return mixed(row, 1000 + comm->calls[row ^ (sends ? 2U : 4U)]++);
-}
-
 int send(const void* from, std::size_t count, int type, int peer, NcclComm comm, GpuStream stream) {
-  return issue(stream, {comm, key_of_pair(comm, comm->rank, peer, true), 2, bytes_of(count, type),
-                        from, nullptr, false});
+  return issue(stream, {comm, key_of(comm, 3, comm->rank, peer, 2), 2, bytes_of(count, type), from,
+                        nullptr, false});
 }
 
 int recv(void* to, std::size_t count, int type, int peer, NcclComm comm, GpuStream stream) {
-  return issue(stream, {comm, key_of_pair(comm, peer, comm->rank, false), 2, bytes_of(count, type),
+  return issue(stream, {comm, key_of(comm, 3, peer, comm->rank, 4), 2, bytes_of(count, type),
                         nullptr, to, false});
 }
 

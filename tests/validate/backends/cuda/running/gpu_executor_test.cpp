@@ -44,12 +44,6 @@ GpuProgram two_ranks() {
           {}};
 }
 
-/// What a call throws, or "".
-template <class Call>
-std::string executor_error(const Call& call) {
-  return refused_with<std::exception>([&] { call(); });
-}
-
 }  // namespace
 
 // The link is held from 10 to 40 and from 40 to 70; tensors arrive at 45 and 75.
@@ -147,7 +141,8 @@ TEST_CASE("gpu executor: a failed launch names pass, stage, rank and slot") {
   program.bodies = {{GpuWork::spin, 0, GpuPass::forward, 3}};
   program.tasks.front().slot = 2;
   gpu.failing_launch = 0;
-  const std::string error = executor_error([&] { run_of(gpu, program, GpuOrdering::host_issued); });
+  const std::string error =
+      refused_with<std::exception>([&] { run_of(gpu, program, GpuOrdering::host_issued); });
   const std::string rank = std::to_string(program.tasks.front().lane);
   CHECK(error.find("; task 0, forward of stage 3 on rank " + rank + " in slot 2, spin") !=
         std::string::npos);
@@ -160,7 +155,8 @@ TEST_CASE("gpu executor: what it was handed out it gives back, also when a launc
     CHECK(gpu.handed_out.empty());
     const bool graphs = ordering == GpuOrdering::host_graphs;  // these are captured before
     gpu.failing_launch = static_cast<int>(gpu.launches) + (graphs ? 2 : 3);
-    const std::string error = executor_error([&] { run_of(gpu, two_ranks(), ordering); });
+    const std::string error =
+        refused_with<std::exception>([&] { run_of(gpu, two_ranks(), ordering); });
     CHECK(error.find(graphs ? "launching task 2: cudaErrorLaunchFailure (719), at "
                               "validate/backends/cuda/running/gpu_executor.cpp:"
                             : "launching task 3: cudaErrorLaunchFailure (719), at "
@@ -174,7 +170,7 @@ TEST_CASE("gpu executor: memory that is missing is an error that says how much")
   FakeGpu gpu;
   gpu.memory_bytes = 2048;
   const std::string error =
-      executor_error([&] { run_of(gpu, two_ranks(), GpuOrdering::host_issued); });
+      refused_with<std::exception>([&] { run_of(gpu, two_ranks(), GpuOrdering::host_issued); });
   CHECK(error.find("allocating, in KiB, 2: cudaErrorMemoryAllocation (2), at ") == 0);
   CHECK(gpu.handed_out.empty());
 }
@@ -199,7 +195,7 @@ TEST_CASE("gpu executor: a kernel that fails while it runs is an error of the ru
   for (const GpuOrdering ordering : pipelined) {
     FakeGpu gpu;
     gpu.failing_kernel = 2;
-    CHECK(executor_error([&] {
+    CHECK(refused_with<std::exception>([&] {
             run_of(gpu, two_ranks(), ordering);
           }).find("cudaErrorLaunchFailure (719)") != std::string::npos);
     CHECK(gpu.handed_out.empty());
@@ -210,7 +206,7 @@ TEST_CASE("gpu executor: a program in which a task precedes what it waits for is
   const FakeGpu gpu;
   GpuProgram program = two_ranks();
   program.tasks[2].inputs = {4};
-  CHECK(executor_error([&] { run_of(gpu, program, GpuOrdering::host_issued); }) ==
+  CHECK(refused_with<std::exception>([&] { run_of(gpu, program, GpuOrdering::host_issued); }) ==
         "a task precedes one of its inputs");
 }
 
