@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "hardware_models/spec/model_spec.hpp"
 #include "validate/kernels/registry.hpp"

@@ -1,7 +1,6 @@
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/layer_steps.hpp"
-#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::mlp_kernel_file {
 namespace {
