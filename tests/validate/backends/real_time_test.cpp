@@ -141,19 +141,15 @@ TEST_CASE("threads: a run after a fault starts afresh") {
 }
 
 TEST_CASE("cpu_realtime: more ranks than cores are in the way of this machine, not of the plan") {
-  const ScheduleEntry& gpipe = *find_named(schedule_entries(), "gpipe");
-  const ScheduleOptions options{1, {}};
-  System system{.placement = gpipe.place(256, 1), .schedule = {}, .stages = {}, .hardware = {}};
-  system.schedule = make_schedule(gpipe, system.placement, options);
-  system.stages.assign(256, stage_of(1, 1));
+  const PricedPlan plan = priced(system_of(*find_named(schedule_entries(), "gpipe"), 256, 1));
   const std::size_t usable = whole_cores(usable_cores());
   if (usable >= 256) return;
-  const auto obstacle = backend("cpu_realtime").obstacle(priced(system));
+  const auto obstacle = backend("cpu_realtime").obstacle(plan);
   REQUIRE(obstacle);
   CHECK(obstacle->of_machine);
   CHECK(obstacle->text ==
         "256 ranks that compute need 256 cores; usable: " + std::to_string(usable));
-  CHECK_FALSE(backend("cpu_timed").obstacle(priced(system)));
+  CHECK_FALSE(backend("cpu_timed").obstacle(plan));
 }
 
 // F is asked for 20 us and B for 40 us: no sleep is shorter, and none of these rules has a rank
