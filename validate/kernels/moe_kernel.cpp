@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/layer_steps.hpp"
@@ -65,16 +63,12 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   return specs;
 }
 
-/// The shares of a token's experts from its scores; of equal scores the lower expert comes first.
+/// The shares of a token's experts from its scores.
 void choose(const ExpertSizes& sizes, Eigen::Ref<Eigen::VectorXd> scores) {
-  std::vector<Eigen::Index> order(sizes.experts);
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](Eigen::Index a, Eigen::Index b) { return scores[a] > scores[b]; });
-  order.resize(sizes.chosen);
-  const double highest = scores[order.front()];
+  const std::vector<Eigen::Index> chosen = highest(scores, sizes.chosen);
+  const double most = scores[chosen.front()];
   Eigen::VectorXd own = Eigen::VectorXd::Zero(scores.size());
-  for (const Eigen::Index expert : order) own[expert] = std::exp(scores[expert] - highest);
+  for (const Eigen::Index expert : chosen) own[expert] = std::exp(scores[expert] - most);
   scores = own / own.sum();
 }
 

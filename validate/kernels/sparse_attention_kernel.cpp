@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <numeric>
-
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/attention_core.hpp"
 #include "validate/kernels/steps/layer_steps.hpp"
@@ -66,16 +63,6 @@ Eigen::MatrixXd keys_of(const LayerRun& run, const Tensor& in, std::size_t first
   return ((matrix(keys).array().colwise() * gains).colwise() + shifts).matrix();
 }
 
-/// Marks the keys up to `token` with the highest scores; of equal ones the earlier come first.
-void mark(const Eigen::VectorXd& scores, Eigen::Index token, std::size_t most, double* column) {
-  std::vector<Eigen::Index> order(static_cast<std::size_t>(token) + 1);
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](Eigen::Index a, Eigen::Index b) { return scores[a] > scores[b]; });
-  order.resize(std::min(order.size(), most));
-  for (const Eigen::Index chosen : order) column[chosen] = 1;
-}
-
 Tensor chosen_keys(const LayerRun& run, const Tensor& in) {
   const std::size_t first = first_weight(run.numbers), tokens = run.cell.tokens;
   const auto size = eigen_index(size_of(run.numbers, "index_dim"));
@@ -91,7 +78,9 @@ Tensor chosen_keys(const LayerRun& run, const Tensor& in) {
                                   query.col(at).segment(head * size, size);
       scores += shares(head, at) * own.cwiseMax(0);
     }
-    mark(scores, token, size_of(run.numbers, "chosen"), column_of(chosen, column));
+    for (const Eigen::Index one : highest(scores, size_of(run.numbers, "chosen"))) {
+      column_of(chosen, column)[one] = 1;
+    }
   }
   return chosen;
 }

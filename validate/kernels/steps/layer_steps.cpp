@@ -1,7 +1,9 @@
 #include "validate/kernels/steps/layer_steps.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "validate/kernels/steps/layer_run.hpp"
 #include "validate/kernels/steps/matrix.hpp"
@@ -36,6 +38,16 @@ void add_dense_sums(const Tensor& gradient, const Tensor& columns, Tensor& weigh
                     Tensor* bias_sums) {
   matrix(weight_sums).noalias() += matrix(gradient) * matrix(columns).transpose();
   if (bias_sums != nullptr) matrix(*bias_sums) += matrix(gradient).rowwise().sum();
+}
+
+std::vector<Eigen::Index> highest(const Eigen::Ref<const Eigen::VectorXd>& scores,
+                                  std::size_t most) {
+  std::vector<Eigen::Index> order(static_cast<std::size_t>(scores.size()));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Eigen::Index a, Eigen::Index b) { return scores[a] > scores[b]; });
+  order.resize(std::min(order.size(), most));
+  return order;
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }

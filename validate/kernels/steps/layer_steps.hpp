@@ -17,6 +17,10 @@ Tensor dense_back(const Tensor& weights, const Tensor& columns);
 void add_dense_sums(const Tensor& gradient, const Tensor& columns, Tensor& weight_sums,
                     Tensor* bias_sums = nullptr);
 
+/// The indices of the highest scores, highest first; of equal ones the lower comes first.
+std::vector<Eigen::Index> highest(const Eigen::Ref<const Eigen::VectorXd>& scores,
+                                  std::size_t most);
+
 /// Added to a variance to avoid division by zero.
 constexpr double norm_epsilon = 1e-5;
 
