@@ -149,7 +149,6 @@ void arrive(const Call& call, std::int64_t now_ns) {
   const Locked lock;
   Encounter& meeting = meeting_of(call.key);
   meeting.latest_ns = std::max(meeting.latest_ns, now_ns);
-  meeting.bytes = call.bytes;
   ++meeting.here;
   if (call.from == nullptr) return;
   const auto* const data = static_cast<const unsigned char*>(call.from);
@@ -225,19 +224,19 @@ std::uint64_t key_of(NcclComm comm, std::uint64_t kind, int from, int to,
 std::size_t bytes_of(std::size_t count, int type) { return type == nccl_uint8 ? count : 2 * count; }
 
 int send(const void* from, std::size_t count, int type, int peer, NcclComm comm, GpuStream stream) {
-  return issue(stream, {comm, key_of(comm, 3, comm->rank, peer, 2), 2, bytes_of(count, type), from,
+  return issue(stream, {key_of(comm, 3, comm->rank, peer, 2), 2, bytes_of(count, type), from,
                         nullptr, false});
 }
 
 int recv(void* to, std::size_t count, int type, int peer, NcclComm comm, GpuStream stream) {
-  return issue(stream, {comm, key_of(comm, 3, peer, comm->rank, 4), 2, bytes_of(count, type),
-                        nullptr, to, false});
+  return issue(
+      stream, {key_of(comm, 3, peer, comm->rank, 4), 2, bytes_of(count, type), nullptr, to, false});
 }
 
 int collective(std::uint64_t kind, const void* from, void* to, std::size_t bytes, NcclComm comm,
                GpuStream stream) {
-  return issue(stream, {comm, key_of(comm, kind, 0, 0), static_cast<std::uint32_t>(comm->size),
-                        bytes, from, to, true});
+  return issue(stream, {key_of(comm, kind, 0, 0), static_cast<std::uint32_t>(comm->size), bytes,
+                        from, to, true});
 }
 
 int all_reduce(const void* from, void* to, std::size_t count, int type, int, NcclComm comm,

@@ -35,9 +35,7 @@ constexpr std::size_t payload_bytes = 4096;     // the rest of a tensor does not
 struct Encounter {
   std::uint64_t key = 0;  // 0: free
   std::uint32_t here = 0;
-  std::uint32_t needed = 0;
   std::int64_t latest_ns = 0;
-  std::uint64_t bytes = 0;
   std::array<unsigned char, payload_bytes> payload = {};
   std::array<int, most_gpus> color = {};  // of a split, by rank
   std::array<int, most_gpus> key_of = {};
@@ -57,7 +55,6 @@ struct World {
 
 /// A call of NCCL that waits for its group to end.
 struct Call {
-  NcclComm comm;
   std::uint64_t key;
   std::uint32_t needed;
   std::uint64_t bytes;
