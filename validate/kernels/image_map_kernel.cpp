@@ -34,8 +34,9 @@ std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&
   if (numbers.given("channels_out").value_or(numbers["channels_in"]) != numbers["channels_in"]) {
     return "\"channels_out\": a pool keeps the number of channels";
   }
-  return why_not_flag(numbers, "passing",
-                      "the image_map kernel passes nothing through; set it to 0");
+  if (!numbers.is("passing")) return std::nullopt;
+  return fmt::format("\"passing\" {}: the image_map kernel passes nothing through; set it to 0",
+                     numbers["passing"]);
 }
 
 std::size_t rows_in(const LayerNumbers& numbers) {

@@ -2,8 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -80,9 +78,5 @@ std::size_t size_of(const LayerNumbers& numbers, std::string_view name);
 
 /// The spread of weights that keeps sums of this many inputs at about their size.
 double spread_of_sum(std::size_t inputs);
-
-/// The text `"NAME" 1: REASON` for an unsupported flag that is set; otherwise nothing.
-std::optional<std::string> why_not_flag(const LayerNumbers& numbers, std::string_view flag,
-                                        std::string_view why);
 
 }  // namespace penstock
