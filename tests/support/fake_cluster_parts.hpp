@@ -84,8 +84,8 @@ struct Process {
   std::atomic<bool> is_aborted = false;
   std::atomic<bool> has_failed = false;
   bool hangs = false;
-  std::atomic<std::int64_t> host_ns = 0;     // as far as it knows
-  std::atomic<bool> reads_clock = false;     // a reading of its GPU's clock is under way
+  std::atomic<std::int64_t> host_ns = 0;  // as far as it knows
+  std::atomic<bool> reads_clock = false;  // a reading of its GPU's clock is under way
 };
 
 extern FakeCluster* cluster;

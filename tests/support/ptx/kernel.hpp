@@ -35,10 +35,10 @@ struct Instruction {
   WarpOperation run_together = nullptr;  // once all lanes have come to it
   std::array<Register, 14> at = {};      // operands in the order of the text
   Register guard = always;
-  bool wanted = true;        // runs where the guard is this
+  bool wanted = true;                       // runs where the guard is this
   std::array<std::int64_t, 2> offset = {};  // of its addresses
-  std::uint32_t target = 0;  // of a branch
-  std::uint32_t line = 0;    // of the text
+  std::uint32_t target = 0;                 // of a branch
+  std::uint32_t line = 0;                   // of the text
 };
 
 struct Parameter {
