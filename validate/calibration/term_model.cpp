@@ -216,11 +216,6 @@ TermModel calibrate_terms(std::vector<std::string> names, std::span<const TermPo
   return model;
 }
 
-SampleSpread spread_of(const std::vector<double>& samples) {
-  const double middle = median(samples);
-  return {middle, middle > 0 ? median_deviation(samples) / middle : 0};
-}
-
 double weight_of(const SampleSpread& spread) {
   if (spread.deviation <= steady_deviation) return 1;
   const double excess = steady_deviation / spread.deviation;

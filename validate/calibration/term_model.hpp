@@ -44,13 +44,6 @@ std::vector<double> fit_terms(std::span<const TermPoint> points);
 TermModel calibrate_terms(std::vector<std::string> names, std::span<const TermPoint> points,
                           const BootstrapPlan& plan);
 
-/// Repeats of one measurement.
-struct SampleSpread {
-  double median = 0;
-  double deviation = 0;  // median absolute deviation over the median
-};
-SampleSpread spread_of(const std::vector<double>& samples);
-
 /// The largest deviation of a point with full weight.
 constexpr double steady_deviation = 0.1;
 /// The weight of a point with this spread.

@@ -123,7 +123,7 @@ RunErrors run_errors(const Job& job, const Measurement& measured) {
   errors.measured = from_us(median(makespans));
   errors.profile = distance(errors.simulated, errors.measured);
   errors.retest = retest_error(makespans);
-  if (errors.measured > Time{}) errors.spread = median_deviation(makespans) / median(makespans);
+  errors.spread = spread_of(makespans).deviation;
   errors.median_iteration = median_index(makespans);
   compare_op_by_op(plan, simulated, measured.iterations[errors.median_iteration], errors);
   return errors;

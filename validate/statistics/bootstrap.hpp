@@ -5,15 +5,9 @@
 #include <string_view>
 #include <vector>
 
-namespace penstock {
+#include "validate/statistics/summary.hpp"
 
-/// A range, both ends included.
-struct Interval {
-  double low = 0;
-  double high = 0;
-  bool covers(double value) const { return low <= value && value <= high; }
-  friend bool operator==(const Interval&, const Interval&) = default;
-};
+namespace penstock {
 
 /// Number of draws, and their seed.
 struct BootstrapPlan {

@@ -64,15 +64,15 @@ double lower_median(std::vector<double> values) {
   return *middle;
 }
 
-double median_deviation(const std::vector<double>& values) {
-  const double middle = median(values);
+SampleSpread spread_of(const std::vector<double>& samples) {
+  const double middle = median(samples);
   std::vector<double> deviations;
-  for (const double value : values) deviations.push_back(std::abs(value - middle));
-  return median(std::move(deviations));
+  for (const double sample : samples) deviations.push_back(std::abs(sample - middle));
+  return {middle, middle > 0 ? median(std::move(deviations)) / middle : 0};
 }
 
 // Values below the median are binomial with one half: its quantile in the normal approximation.
-MedianInterval median_interval(std::vector<double> values) {
+Interval median_interval(std::vector<double> values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
   const auto count = static_cast<double>(values.size());

@@ -14,16 +14,24 @@ double median(std::vector<double> values);
 /// The median; of two in the middle the lower, which half of the values do not exceed.
 double lower_median(std::vector<double> values);
 
-/// The median absolute deviation from the median.
-double median_deviation(const std::vector<double>& values);
+/// Repeats of one measurement.
+struct SampleSpread {
+  double median = 0;
+  double deviation = 0;  // median absolute deviation over the median
+};
+SampleSpread spread_of(const std::vector<double>& samples);
+
+/// A range, both ends included.
+struct Interval {
+  double low = 0;
+  double high = 0;
+  bool covers(double value) const { return low <= value && value <= high; }
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
 
 /// Between two of the values; a 95 % interval of the median, whatever their distribution. Of fewer
 /// than six values, all of them.
-struct MedianInterval {
-  double low = 0;
-  double high = 0;
-};
-MedianInterval median_interval(std::vector<double> values);
+Interval median_interval(std::vector<double> values);
 
 /// The mean without an eighth of the values at each end, which interruptions would dominate.
 double trimmed_mean(std::vector<double> values);

@@ -109,7 +109,7 @@ class Check {
     const double before = canary_();
     auto samples = remeasure_(stored.row.point, repeats);
     const double after = canary_();
-    if (!samples || samples->empty() || median_ns(stored.row) <= 0) {
+    if (!samples || samples->empty() || median(stored.row.samples_ns) <= 0) {
       done_.cannot_be_measured.push_back(stored.id);
       return std::nullopt;
     }
@@ -128,14 +128,13 @@ class Check {
   }
 
   void check(const StoredRow& stored) {
-    const double old_ns = median_ns(stored.row);
-    const double tolerance =
-        std::max(least_tolerance, spreads_of_tolerance * spread_of(stored.row));
+    const SampleSpread old = spread_of(stored.row.samples_ns);
+    const double tolerance = std::max(least_tolerance, spreads_of_tolerance * old.deviation);
     SpotResult result{.id = stored.id};
     for (int attempt = 0; attempt < 2; ++attempt) {
       auto measured = measure(stored);
       if (!measured) return;
-      result.change = median(measured->samples_ns) / old_ns - 1;
+      result.change = median(measured->samples_ns) / old.median - 1;
       if (std::abs(result.change) < tolerance) {
         result.holds = true;
         result.again = readmit(stored, std::move(*measured), result.change);

@@ -195,11 +195,11 @@ void judge_alone(const StoredRow& stored, RowJudgement& judgement) {
     find_fault(judgement,
                fmt::format("it has fewer than {} samples: {}", Rules::least_samples, samples));
   }
-  const double spread = spread_of(stored.row);
+  const auto [median_ns, spread] = spread_of(stored.row.samples_ns);
   const bool is_pass = !stored.row.point.pass.empty();
   const double resolution_ns = is_pass ? Rules::pass_resolution_ns : 0;
   const bool is_known = is_pass && median_is_known(stored.row.samples_ns);
-  if (!is_known && spread > Rules::most_spread && spread * median_ns(stored.row) > resolution_ns) {
+  if (!is_known && spread > Rules::most_spread && spread * median_ns > resolution_ns) {
     find_fault(judgement, fmt::format("its samples are {} from their median, more than {}",
                                       percent(spread), percent(Rules::most_spread)));
   }
@@ -311,7 +311,7 @@ void judge_residuals(Rows rows, const std::vector<std::size_t>& group, Judgement
     const auto shape = shape_numbers(rows[i].row.point.shape);
     if (rows[i].state == RowState::retired || all[i].superseded_by || !shape) continue;
     present.push_back(i);
-    times.push_back({*shape, median_ns(rows[i].row)});
+    times.push_back({*shape, median(rows[i].row.samples_ns)});
   }
   const std::vector<double> residuals = curve_residuals(times);
   for (std::size_t i = 0; i < present.size(); ++i) {
@@ -358,16 +358,9 @@ double usual_canary(Rows rows, const std::map<std::string, std::string>& environ
   return median_since(canaries(rows, group), "");
 }
 
-double median_ns(const ProfileRow& row) { return median(row.samples_ns); }
-
-double spread_of(const ProfileRow& row) {
-  const double middle = median_ns(row);
-  return middle > 0 ? median_deviation(row.samples_ns) / middle : 0;
-}
-
 bool median_is_known(const std::vector<double>& samples_ns) {
   const double middle = median(samples_ns);
-  const MedianInterval interval = median_interval(samples_ns);
+  const Interval interval = median_interval(samples_ns);
   const double off = std::max(interval.high - middle, middle - interval.low);
   return samples_ns.size() >= ValidityRules::least_samples &&
          off <= ValidityRules::most_uncertain * middle;

@@ -62,10 +62,6 @@ std::vector<RowJudgement> judge(std::span<const StoredRow> rows, const Today& to
 double usual_canary(std::span<const StoredRow> rows,
                     const std::map<std::string, std::string>& environment);
 
-/// The median of the samples, and the median absolute deviation over it; 0 without samples.
-double median_ns(const ProfileRow& row);
-double spread_of(const ProfileRow& row);
-
 /// Whether the median of a pass's samples is known at 95 % to a tenth of it.
 bool median_is_known(const std::vector<double>& samples_ns);
 

@@ -13,6 +13,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/profiles/profile_standing.hpp"
+#include "validate/statistics/summary.hpp"
 #include "validate/store/environment_keys.hpp"
 
 namespace penstock {
@@ -192,8 +193,9 @@ ordered_json profile_row_json(const JudgedRows& judged, RowId id,
   object["row"]["origin"] = or_null(stored.origin, number_of);
   object["row"]["facts"] = stored.row.environment;
   object["row"]["canary_ns"] = stored.row.canary_ns;
-  object["row"]["median_ns"] = median_ns(stored.row);
-  object["row"]["spread"] = spread_of(stored.row);
+  const SampleSpread spread = spread_of(stored.row.samples_ns);
+  object["row"]["median_ns"] = spread.median;
+  object["row"]["spread"] = spread.deviation;
   object["row"]["samples_ns"] = stored.row.samples_ns;
   object["verdicts"] = list_json(verdicts, [](const RowVerdict& verdict) {
     return ordered_json{{"at", verdict.at}, {"state", name(verdict.state)}, {"why", verdict.why}};
@@ -208,6 +210,7 @@ std::string profile_row_text(const JudgedRows& judged, RowId id,
   const RowJudgement& judgement = judged.judgements[place];
   const ProfileRow& row = stored.row;
   const auto [least, most] = std::minmax_element(row.samples_ns.begin(), row.samples_ns.end());
+  const SampleSpread spread = spread_of(row.samples_ns);
   std::string text = fmt::format("row {}: {}\n", index(id), standing_of(judgement));
   const auto line = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<12}{}\n", what, value.empty() ? "-" : value);
@@ -223,8 +226,8 @@ std::string profile_row_text(const JudgedRows& judged, RowId id,
     line("replaced by", fmt::format("row {}", index(*judgement.superseded_by)));
   line("canary", row.canary_ns > 0 ? ns_text(row.canary_ns) : "not known");
   line("samples", fmt::format("{}: median {}, from {} to {}, half within {}", row.samples_ns.size(),
-                              ns_text(median_ns(row)), ns_text(*least), ns_text(*most),
-                              percent_text(spread_of(row))));
+                              ns_text(spread.median), ns_text(*least), ns_text(*most),
+                              percent_text(spread.deviation)));
   line("", histogram(row.samples_ns));
   for (const std::string& reason : judgement.reasons) line("reason", reason);
   text += fmt::format("\nenvironment {}{}\n", stored.environment,

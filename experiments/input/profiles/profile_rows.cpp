@@ -116,7 +116,7 @@ std::vector<ProfilePoint> points_of(const Amounts& amounts) {
     if (rows.size() < passes.size() || !rows.contains("forward")) continue;
     ProfilePoint point{.examples = amount};
     for (const auto& [pass, row] : rows) {
-      point.*value_of(pass) = median_ns(row.stored->row) / 1000;
+      point.*value_of(pass) = median(row.stored->row.samples_ns) / 1000;
       point.rows.push_back(index(row.stored->id));
     }
     std::sort(point.rows.begin(), point.rows.end());

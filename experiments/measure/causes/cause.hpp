@@ -40,11 +40,11 @@ struct Cause {
   std::string name;                // "slow rank 7"
   std::string proof;               // "F takes 1.5 ms, 1 at its peers (32 ops)"
   std::optional<std::uint32_t> rank;
-  TaskId op = no_task;          // that shows it best
-  Time cost{};                  // what the step gains when it goes, after those before it
-  Time alone{};                 // what the step gains when it goes alone
-  std::optional<Time> shapley;  // the mean over all orders
-  std::optional<MedianInterval> interval;  // of `cost` over the iterations, in microseconds
+  TaskId op = no_task;               // that shows it best
+  Time cost{};                       // what the step gains when it goes, after those before it
+  Time alone{};                      // what the step gains when it goes alone
+  std::optional<Time> shapley;       // the mean over all orders
+  std::optional<Interval> interval;  // of `cost` over the iterations, in microseconds
 };
 
 /// Names a cause, and says which rank or op shows it: "slow rank 7", "F takes 1.5 ms, 1 ms at its

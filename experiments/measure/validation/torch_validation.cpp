@@ -159,7 +159,7 @@ void fill_errors(const std::vector<TimedStep>& steps, Time simulated, Validation
   const double measured_us = median(times);
   errors.profile = std::abs(to_us(simulated) - measured_us) / measured_us;
   errors.retest = retest_error(steps);
-  errors.spread = median_deviation(times) / measured_us;
+  errors.spread = spread_of(times).deviation;
 }
 
 /// The simulator's structure of real PyTorch, traced: what is left with the measured durations.

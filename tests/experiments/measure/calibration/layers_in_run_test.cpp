@@ -17,7 +17,7 @@ std::vector<LayerSpent> iterations_of(std::size_t count, Length cell_ns) {
 }
 
 double spread_in_run(const std::vector<LayerSpent>& iterations) {
-  return spread_of(ProfileRow{.samples_ns = samples_in_run(iterations)});
+  return spread_of(samples_in_run(iterations)).deviation;
 }
 
 }  // namespace
