@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "validate/statistics/bootstrap.hpp"
+#include "validate/wire/bytes.hpp"
 
 namespace penstock {
 namespace {
@@ -116,27 +117,17 @@ std::optional<std::map<std::string, std::string>> facts_of(std::string_view text
 }
 
 std::vector<std::byte> samples_bytes(std::span<const double> samples) {
-  std::vector<std::byte> bytes;
-  bytes.reserve(samples.size() * sizeof(double));
-  for (const double sample : samples) {
-    const auto bits = std::bit_cast<std::uint64_t>(sample);
-    for (int shift = 0; shift < 64; shift += 8) {
-      bytes.push_back(static_cast<std::byte>(bits >> shift & 0xff));
-    }
-  }
-  return bytes;
+  ByteWriter out;
+  out.reserve(samples.size() * sizeof(double));
+  for (const double sample : samples) out.f64(sample);
+  return {out.bytes().begin(), out.bytes().end()};
 }
 
 std::optional<std::vector<double>> samples_of(std::span<const std::byte> bytes) {
   if (bytes.size() % sizeof(double) != 0) return std::nullopt;
+  ByteReader in(bytes);
   std::vector<double> samples(bytes.size() / sizeof(double));
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    std::uint64_t bits = 0;
-    for (std::size_t byte = sizeof(double); byte-- > 0;) {
-      bits = bits << 8 | std::to_integer<std::uint64_t>(bytes[i * sizeof(double) + byte]);
-    }
-    samples[i] = std::bit_cast<double>(bits);
-  }
+  for (double& sample : samples) sample = in.f64();
   return samples;
 }
 

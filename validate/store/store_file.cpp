@@ -58,67 +58,17 @@ void check_file(const std::string& path) {
   }
 }
 
-void check_content(const std::string& path, Database& database) {
-  if (const auto fault = why_no_store(database, store_schema)) {
-    throw InputError(fmt::format("{}: {}", path, *fault));
-  }
-  if (fs::file_size(path) > most_checked_bytes) return;
-  Statement check(database, "PRAGMA quick_check(1)");
-  const std::string said = check.next() ? check.text(0).value_or("") : "";
-  if (said != "ok") throw DatabaseError(DatabaseFault::damaged, said);
-}
+/// The application id in the header of the file.
+constexpr std::int64_t store_application_id = 0x5065'6e73;  // "Pens"
 
-/// Whether the store keeps a write-ahead log, as stores once did. Whoever reads one writes beside
-/// it, and network disks cannot share one.
-bool keeps_log(const std::string& path) {
-  constexpr std::size_t at_read_version = 19;
-  constexpr char of_log = 2;
-  const std::string head = first_bytes(path, at_read_version + 1);
-  return head.size() > at_read_version && head[at_read_version] == of_log;
-}
-
-void leave_log(Database& database) {
-  try {
-    database.run("PRAGMA journal_mode = DELETE");
-  } catch (const DatabaseError& error) {
-    if (error.fault() != DatabaseFault::busy) throw;  // somebody reads: the next writer
-  }
-}
-
-std::unique_ptr<Database> opened(const std::string& path, Database::Access access) {
-  auto database = std::make_unique<Database>(path, access);
-  check_content(path, *database);
-  if (access == Database::Access::write) {
-    database->run("PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA");
-    if (keeps_log(path)) leave_log(*database);
-  }
-  return database;
-}
-
-/// Whether a file beside the store has content.
-bool has_beside(const std::string& path, const char* end) {
-  std::error_code absent;
-  return fs::file_size(path + end, absent) > 0 && !absent;
-}
-
-/// A store with a log that nobody writes is read without it: nothing appears beside it.
-std::unique_ptr<Database> opened_to_read(const std::string& path) {
-  complete_store(path);
-  const bool waits = has_beside(path, "-wal");
-  if (keeps_log(path) && !waits) return opened(path, Database::Access::read_unchanging);
-  try {
-    return opened(path, Database::Access::read);
-  } catch (const DatabaseError& error) {
-    const bool here =
-        error.fault() == DatabaseFault::cannot_open || error.fault() == DatabaseFault::cannot_write;
-    if (!here || (!waits && !has_beside(path, "-journal"))) throw;
-    throw InputError(
-        fmt::format("{}: rows wait in {}{}, which only a folder that takes writes can "
-                    "bring in; copy both files to one",
-                    path, path, waits ? "-wal" : "-journal"));
-  }
-}
-
+/// A table of a store, or what belongs to one:
+///
+///   meta     version of the program
+///   env      environments of the measurements: the keys that count, and all keys
+///   kernel   measured kernels, with the hash of their source and flags
+///   profile  a row: environment, kernel, shape, condition, state, time, checksum
+///   sample   samples of a row, as little-endian doubles
+///   verdict  why a row changed its state, and when
 struct Part {
   std::string_view name;
   std::string_view sql;
@@ -189,6 +139,112 @@ std::optional<std::string> other_tables(const Database& database) {
   return "it lacks tables that a profile store has";
 }
 
+/// Makes the tables in an empty file.
+void make_tables(Database& database) {
+  Transaction transaction(database);
+  for (const Part& part : parts) database.run(std::string(part.sql));
+  database.run(fmt::format("INSERT INTO meta VALUES ('schema', '{}')", store_schema));
+  database.run(fmt::format("PRAGMA application_id = {}", store_application_id));
+  database.run(fmt::format("PRAGMA user_version = {}", store_schema));
+  transaction.commit();
+}
+
+/// Why a file is not a store of this version or an older one; nothing: it is one. Its tables must
+/// match `parts` letter by letter, so that nothing defined in a foreign file is ever run.
+std::optional<std::string> why_no_store(Database& database) {
+  if (database.whole("PRAGMA application_id") != store_application_id) {
+    return "it is a database of something else, no profile store";
+  }
+  const std::int64_t version = database.whole("PRAGMA user_version");
+  if (version > store_schema) {
+    return fmt::format(
+        "its schema is version {}, and this program knows none above {}; use a newer one", version,
+        store_schema);
+  }
+  if (version < 1) return fmt::format("its schema is version {}; there is none below 1", version);
+  return other_tables(database);
+}
+
+/// Throws InputError for a file that is not a store.
+void check_tables(const std::string& path, Database& database) {
+  if (const auto fault = why_no_store(database)) {
+    throw InputError(fmt::format("{}: {}", path, *fault));
+  }
+}
+
+void check_content(const std::string& path, Database& database) {
+  check_tables(path, database);
+  if (fs::file_size(path) > most_checked_bytes) return;
+  Statement check(database, "PRAGMA quick_check(1)");
+  const std::string said = check.next() ? check.text(0).value_or("") : "";
+  if (said != "ok") throw DatabaseError(DatabaseFault::damaged, said);
+}
+
+/// Whether the store keeps a write-ahead log, as stores once did. Whoever reads one writes beside
+/// it, and network disks cannot share one.
+bool keeps_log(const std::string& path) {
+  constexpr std::size_t at_read_version = 19;
+  constexpr char of_log = 2;
+  const std::string head = first_bytes(path, at_read_version + 1);
+  return head.size() > at_read_version && head[at_read_version] == of_log;
+}
+
+void leave_log(Database& database) {
+  try {
+    database.run("PRAGMA journal_mode = DELETE");
+  } catch (const DatabaseError& error) {
+    if (error.fault() != DatabaseFault::busy) throw;  // somebody reads: the next writer
+  }
+}
+
+std::unique_ptr<Database> opened(const std::string& path, Database::Access access) {
+  auto database = std::make_unique<Database>(path, access);
+  check_content(path, *database);
+  if (access == Database::Access::write) {
+    database->run("PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA");
+    if (keeps_log(path)) leave_log(*database);
+  }
+  return database;
+}
+
+/// Whether a file beside the store has content.
+bool has_beside(const std::string& path, const char* end) {
+  std::error_code absent;
+  return fs::file_size(path + end, absent) > 0 && !absent;
+}
+
+/// Takes back what a writer that was killed left half done, and brings in rows of an old store that
+/// wait beside it, where that is possible.
+void complete_store(const std::string& path) {
+  if (!has_beside(path, "-journal") && !has_beside(path, "-wal")) return;
+  try {
+    Database database(path, Database::Access::write);
+    // With its first look SQLite takes back what a journal began; a log becomes part of the store.
+    static_cast<void>(database.whole("SELECT count(*) FROM sqlite_master"));
+    leave_log(database);
+  } catch (const DatabaseError&) {
+    // Another process writes, or we may not: reading says so where it matters.
+  }
+}
+
+/// A store with a log that nobody writes is read without it: nothing appears beside it.
+std::unique_ptr<Database> opened_to_read(const std::string& path) {
+  complete_store(path);
+  const bool waits = has_beside(path, "-wal");
+  if (keeps_log(path) && !waits) return opened(path, Database::Access::read_unchanging);
+  try {
+    return opened(path, Database::Access::read);
+  } catch (const DatabaseError& error) {
+    const bool here =
+        error.fault() == DatabaseFault::cannot_open || error.fault() == DatabaseFault::cannot_write;
+    if (!here || (!waits && !has_beside(path, "-journal"))) throw;
+    throw InputError(
+        fmt::format("{}: rows wait in {}{}, which only a folder that takes writes can "
+                    "bring in; copy both files to one",
+                    path, path, waits ? "-wal" : "-journal"));
+  }
+}
+
 /// Called with a readable row and its verdicts.
 using Keep = std::function<void(const StoredRow& row, const std::vector<RowVerdict>& verdicts)>;
 
@@ -230,9 +286,7 @@ std::vector<RowVerdict> verdicts_of(RowReader& reader, RowId id) {
 Recovery read_all(const std::string& path, const Keep& keep) {
   complete_store(path);
   Database database(path, Database::Access::salvage);
-  if (const auto fault = why_no_store(database, store_schema)) {
-    throw InputError(fmt::format("{}: {}", path, *fault));
-  }
+  check_tables(path, database);
   Recovery recovery;
   RowReader reader(database);
   const std::int64_t highest = highest_id(database, path);
@@ -279,25 +333,13 @@ void make_store(const std::string& path) {
   const std::string temporary = fmt::format("{}.{:08x}{:08x}.tmp", path, random(), random());
   {
     Database database(temporary, Database::Access::create);
-    make_tables(database, store_schema);
+    make_tables(database);
   }
   const bool linked = ::link(temporary.c_str(), path.c_str()) == 0;
   const int reason = errno;
   fs::remove(temporary);
   if (!linked && reason != EEXIST) {
     throw StoreError(fmt::format("{}: cannot be made: {}", path, std::strerror(reason)));
-  }
-}
-
-void complete_store(const std::string& path) {
-  if (!has_beside(path, "-journal") && !has_beside(path, "-wal")) return;
-  try {
-    Database database(path, Database::Access::write);
-    // With its first look SQLite takes back what a journal began; a log becomes part of the store.
-    static_cast<void>(database.whole("SELECT count(*) FROM sqlite_master"));
-    leave_log(database);
-  } catch (const DatabaseError&) {
-    // Another process writes, or we may not: reading says so where it matters.
   }
 }
 
@@ -317,29 +359,6 @@ const std::string_view newest_row_sql =
     " AND kernel = (SELECT id FROM kernel WHERE name = ? AND pass = ? AND build = ?)"
     " AND shape = ? AND cond = ? AND state = ?"
     " ORDER BY measured_at DESC, id DESC LIMIT 1";
-
-void make_tables(Database& database, std::int64_t schema) {
-  Transaction transaction(database);
-  for (const Part& part : parts) database.run(std::string(part.sql));
-  database.run(fmt::format("INSERT INTO meta VALUES ('schema', '{}')", schema));
-  database.run(fmt::format("PRAGMA application_id = {}", store_application_id));
-  database.run(fmt::format("PRAGMA user_version = {}", schema));
-  transaction.commit();
-}
-
-std::optional<std::string> why_no_store(Database& database, std::int64_t schema) {
-  if (database.whole("PRAGMA application_id") != store_application_id) {
-    return "it is a database of something else, no profile store";
-  }
-  const std::int64_t version = database.whole("PRAGMA user_version");
-  if (version > schema) {
-    return fmt::format(
-        "its schema is version {}, and this program knows none above {}; use a newer one", version,
-        schema);
-  }
-  if (version < 1) return fmt::format("its schema is version {}; there is none below 1", version);
-  return other_tables(database);
-}
 
 Recovery examine_store(const std::string& path) {
   return in_store(path, [&] {
