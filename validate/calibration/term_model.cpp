@@ -96,12 +96,6 @@ std::vector<std::vector<double>> bootstrap(std::span<const TermPoint> points,
   return draws;
 }
 
-std::vector<double> values_of(const std::vector<std::vector<double>>& draws, std::size_t term) {
-  std::vector<double> values;
-  for (const std::vector<double>& draw : draws) values.push_back(draw[term]);
-  return values;
-}
-
 /// The term to drop: among those whose interval reaches 0, the one most often at 0.
 std::optional<std::size_t> needless(const std::vector<std::vector<double>>& draws,
                                     std::size_t terms) {
@@ -193,6 +187,12 @@ std::vector<double> fit_terms(std::span<const TermPoint> points) {
     coefficients = solve_nonnegative(equations_of(points, factors));
   }
   return coefficients;
+}
+
+std::vector<double> values_of(const std::vector<std::vector<double>>& draws, std::size_t term) {
+  std::vector<double> values;
+  for (const std::vector<double>& draw : draws) values.push_back(draw[term]);
+  return values;
 }
 
 TermModel calibrate_terms(std::vector<std::string> names, std::span<const TermPoint> points,

@@ -39,6 +39,9 @@ struct TermModel {
 /// proportion (Huber, 12 rounds at 1.345 times the spread estimated from the median error).
 std::vector<double> fit_terms(std::span<const TermPoint> points);
 
+/// The coefficients of one term, by draw.
+std::vector<double> values_of(const std::vector<std::vector<double>>& draws, std::size_t term);
+
 /// Fits the terms, and again for each draw of a bootstrap over blocks. While the interval of a term
 /// reaches 0, the term most often at 0 is dropped and the rest fitted again; the last term stays.
 TermModel calibrate_terms(std::vector<std::string> names, std::span<const TermPoint> points,

@@ -12,12 +12,6 @@ namespace {
 
 constexpr double fit_interval_share = 0.95;
 
-std::vector<double> draws_of(const TermModel& model, std::size_t term) {
-  std::vector<double> values;
-  for (const std::vector<double>& draw : model.draws) values.push_back(draw[term]);
-  return values;
-}
-
 /// The same probes with samples drawn from theirs, with replacement.
 std::vector<DeviceProbe> redrawn(std::span<const DeviceProbe> probes, std::uint64_t seed,
                                  std::uint32_t draw) {
@@ -70,7 +64,7 @@ Interval fitted_interval(const std::vector<double>& draws, const TermModel& mode
 
 FittedNumber fitted_term(const TermModel& model, std::size_t term, std::string name,
                          std::string unit, double factor) {
-  const Interval interval = fitted_interval(draws_of(model, term), model);
+  const Interval interval = fitted_interval(values_of(model.draws, term), model);
   return {std::move(name),
           std::move(unit),
           factor * model.coefficients[term],
@@ -81,7 +75,7 @@ FittedNumber fitted_rate(const TermModel& model, std::size_t term, std::string n
                          std::string unit, double factor) {
   const auto rate = [&](double coefficient) { return coefficient > 0 ? factor / coefficient : 0; };
   std::vector<double> rates;
-  for (const double draw : draws_of(model, term)) rates.push_back(rate(draw));
+  for (const double draw : values_of(model.draws, term)) rates.push_back(rate(draw));
   return {std::move(name), std::move(unit), rate(model.coefficients[term]),
           fitted_interval(rates, model)};
 }
@@ -96,9 +90,7 @@ FittedPoint fitted_point(const DeviceProbe& probe, double fitted_ns, double work
 }
 
 Interval ConstantsFit::interval(std::size_t constant) const {
-  std::vector<double> values;
-  for (const Constants& draw : draws) values.push_back(draw[constant]);
-  return middle_share(values, fit_interval_share);
+  return middle_share(values_of(draws, constant), fit_interval_share);
 }
 
 ConstantsFit fit_constants(std::span<const DeviceProbe> measured, const ChooseProbes& choose,
