@@ -15,28 +15,14 @@ double share(Time part, Time whole) { return whole > Time{} ? to_us(part) / to_u
 
 double distance(Time a, Time b) { return std::abs(share(a - b, b)); }
 
-/// The plan of a job with action durations from an iteration, with the host's time behind each, and
-/// link times from the job unless links are real.
+/// With the host's time behind each action too.
 PricedPlan with_lengths_of(const Measurement& measured, std::size_t number, const Job& job) {
-  const Timeline& iteration = measured.iterations[number];
-  PricedPlan priced = job.priced;
-  auto& [plan, costs, conditions] = priced;
-  std::vector<Time> lengths;
-  std::vector<Time> latencies;
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const bool moves = plan.is_link(plan.class_of(task).resource);
-    // The second part of a fused cell takes no time of its own.
-    const bool follows = plan.class_of(task).follows_partner;
-    const bool asked = moves && !job.real_links;
-    lengths.push_back(asked     ? costs.duration_of(plan, task)
-                      : follows ? Time{}
-                                : iteration.end[task] - iteration.begin[task] -
-                                      time_in(iteration.slowed, task));
-    if (!moves && !measured.host.empty()) lengths.back() += measured.host[number][task];
-    latencies.push_back(costs.latency_of(plan, task));
+  PricedPlan priced = with_lengths(job, measured.iterations[number]);
+  const Plan& plan = priced.plan;
+  for (TaskId task = 0; !measured.host.empty() && task < plan.tasks(); ++task) {
+    if (plan.is_link(plan.class_of(task).resource)) continue;
+    priced.costs.task_duration[task] += measured.host[number][task];
   }
-  costs.task_duration = std::move(lengths);
-  costs.task_latency = std::move(latencies);
   return priced;
 }
 
@@ -86,6 +72,24 @@ std::size_t median_index(const std::vector<double>& makespans) {
 }
 
 }  // namespace
+
+PricedPlan with_lengths(const Job& job, const Timeline& run) {
+  PricedPlan priced = job.priced;
+  auto& [plan, costs, conditions] = priced;
+  std::vector<Time> lengths;
+  std::vector<Time> latencies;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const bool asked = plan.is_link(plan.class_of(task).resource) && !job.real_links;
+    // The second part of a fused cell takes no time of its own.
+    const bool follows = plan.class_of(task).follows_partner;
+    const Time ran = run.end[task] - run.begin[task] - time_in(run.slowed, task);
+    lengths.push_back(asked ? costs.duration_of(plan, task) : follows ? Time{} : ran);
+    latencies.push_back(costs.latency_of(plan, task));
+  }
+  costs.task_duration = std::move(lengths);
+  costs.task_latency = std::move(latencies);
+  return priced;
+}
 
 std::optional<Timeline> replayed(const Job& job, const Measurement& measured,
                                  std::size_t iteration) {

@@ -29,6 +29,10 @@ struct RunErrors {
 /// Simulates the measured job. Needs at least one iteration.
 RunErrors run_errors(const Job& job, const Measurement& measured);
 
+/// The plan of a job with the durations that its actions had in a run, and link times from the job
+/// unless links are real.
+PricedPlan with_lengths(const Job& job, const Timeline& run);
+
 /// A measured iteration in simulation, with its own durations; nothing where it does not end.
 std::optional<Timeline> replayed(const Job& job, const Measurement& measured,
                                  std::size_t iteration);

@@ -14,6 +14,7 @@
 #include "tests/support/replays.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/comparison/counted_memory.hpp"
+#include "validate/job/run_errors.hpp"
 
 namespace penstock::testing {
 namespace {
