@@ -40,22 +40,6 @@ std::string_view major_and_minor(std::string_view version) {
   return version.substr(0, version.find('.', first + 1));
 }
 
-EnvironmentStep step_of(KeyRole role, std::string_view then, std::string_view now) {
-  switch (role) {
-    case KeyRole::machine:
-      return EnvironmentStep::machine;
-    case KeyRole::part:
-      return EnvironmentStep::part;
-    case KeyRole::version:
-      return major_and_minor(then) == major_and_minor(now) ? EnvironmentStep::patch
-                                                           : EnvironmentStep::version;
-    case KeyRole::system:
-      return EnvironmentStep::system;
-    default:
-      return EnvironmentStep::setting;
-  }
-}
-
 }  // namespace
 
 KeyRole role_of_key(std::string_view key) {
@@ -74,12 +58,14 @@ std::vector<EnvironmentDifference> environment_differences(
     const bool missing = found == now.end();
     if (role == KeyRole::recorded || (missing && role != KeyRole::machine)) continue;
     const std::string current = missing ? "" : found->second;
-    if (missing || current != value)
-      all[key] = {step_of(role, value, current), key, value, current};
+    if (!missing && current == value) continue;
+    const bool patch =
+        role == KeyRole::version && major_and_minor(value) == major_and_minor(current);
+    all[key] = {patch ? KeyRole::patch : role, key, value, current};
   }
   for (const auto& [key, value] : now) {
     if (role_of_key(key) != KeyRole::machine || then.contains(key)) continue;
-    all[key] = {EnvironmentStep::machine, key, "", value};
+    all[key] = {KeyRole::machine, key, "", value};
   }
   std::vector<EnvironmentDifference> by_key;
   for (auto& difference : all) by_key.push_back(std::move(difference.second));
@@ -93,9 +79,8 @@ bool of_one_machine(const std::map<std::string, std::string>& then,
   });
   const auto differences = environment_differences(then, now);
   return in_common &&
-         std::none_of(differences.begin(), differences.end(), [](const auto& difference) {
-           return difference.step == EnvironmentStep::machine;
-         });
+         std::none_of(differences.begin(), differences.end(),
+                      [](const auto& difference) { return difference.role == KeyRole::machine; });
 }
 
 std::string identity_of(const std::map<std::string, std::string>& environment) {

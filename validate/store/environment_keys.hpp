@@ -12,7 +12,8 @@ namespace penstock {
 enum class KeyRole : std::uint8_t {
   machine,   // another model of computer; measurements of one are not valid for the other
   part,      // the same model in another amount
-  version,   // major or minor number: a different program; patch: possibly
+  version,   // major or minor number: a different program
+  patch,     // of a version that differs in nothing else: possibly one; no key is this by itself
   setting,   // possibly a different speed
   system,    // occasionally a different speed
   recorded,  // unrelated to speed, such as a serial number
@@ -20,13 +21,10 @@ enum class KeyRole : std::uint8_t {
 /// Unknown keys are `recorded`.
 KeyRole role_of_key(std::string_view key);
 
-/// How far an environment has changed.
-enum class EnvironmentStep : std::uint8_t { machine, part, version, patch, setting, system };
-
 /// A key whose values differ in two environments. A key of a machine counts even if only one
 /// environment has it, and is empty in the other; any other key must be in both.
 struct EnvironmentDifference {
-  EnvironmentStep step = EnvironmentStep::machine;
+  KeyRole role = KeyRole::machine;
   std::string key;
   std::string then;
   std::string now;

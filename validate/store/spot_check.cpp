@@ -192,9 +192,8 @@ class Check {
     const auto differences = environment_differences(stored.row.environment, today_.environment);
     return !differences.empty() &&
            std::all_of(differences.begin(), differences.end(), [](const auto& difference) {
-             return difference.step == EnvironmentStep::patch ||
-                    difference.step == EnvironmentStep::setting ||
-                    difference.step == EnvironmentStep::system;
+             return difference.role == KeyRole::patch || difference.role == KeyRole::setting ||
+                    difference.role == KeyRole::system;
            });
   }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -92,15 +93,8 @@ std::int64_t kernel_id(Database& database, const ProfileRow& row) {
 }  // namespace
 
 std::string_view name(RowState state) {
-  switch (state) {
-    case RowState::valid:
-      return "valid";
-    case RowState::suspect:
-      return "suspect";
-    case RowState::retired:
-      return "retired";
-  }
-  return "retired";
+  constexpr std::array<std::string_view, 3> names{"valid", "suspect", "retired"};
+  return names[static_cast<std::size_t>(state)];
 }
 
 std::optional<RowState> row_state(std::string_view text) {
@@ -162,7 +156,7 @@ void rethrow(const std::string& path, const DatabaseError& error) {
     case DatabaseFault::busy:
       throw StoreError(said("another process has kept it for too long; nothing of this was kept"));
     case DatabaseFault::other:
-      throw StoreError(said("the store failed"));
+      break;
   }
   throw StoreError(said("the store failed"));
 }

@@ -208,17 +208,18 @@ void judge_alone(const StoredRow& stored, RowJudgement& judgement) {
 void judge_difference(const EnvironmentDifference& difference, RowJudgement& judgement) {
   const std::string text =
       fmt::format("{} was \"{}\" and is \"{}\"", difference.key, difference.then, difference.now);
-  switch (difference.step) {
-    case EnvironmentStep::machine:
-      break;  // the row is from elsewhere
-    case EnvironmentStep::part:
-    case EnvironmentStep::version:
+  switch (difference.role) {
+    case KeyRole::machine:   // the row is from elsewhere
+    case KeyRole::recorded:  // never a difference
+      break;
+    case KeyRole::part:
+    case KeyRole::version:
       return determine(judgement, text);
-    case EnvironmentStep::patch:
+    case KeyRole::patch:
       return predict(judgement, Rules::patch_weight, text);
-    case EnvironmentStep::setting:
+    case KeyRole::setting:
       return predict(judgement, Rules::setting_weight, text);
-    case EnvironmentStep::system:
+    case KeyRole::system:
       return predict(judgement, Rules::system_weight, text);
   }
 }

@@ -332,7 +332,7 @@ TEST_CASE("environments: what counts makes two the same, what is recorded does n
   other["cc"] = "9.1";
   CHECK(identity_of(one) != identity_of(other));
   REQUIRE(environment_differences(one, other).size() == 1);
-  CHECK(environment_differences(one, other)[0].step == EnvironmentStep::part);
+  CHECK(environment_differences(one, other)[0].role == KeyRole::part);
   CHECK(of_one_machine(one, other));
   other["device"] = "H100";
   CHECK(!of_one_machine(one, other));
@@ -354,7 +354,7 @@ TEST_CASE("environments: a key of a machine that only one has tells two machines
     const auto differences = environment_differences(pair.then, pair.now);
     REQUIRE(differences.size() == 1);
     CHECK(differences[0].key == pair.key);
-    CHECK(differences[0].step == EnvironmentStep::machine);
+    CHECK(differences[0].role == KeyRole::machine);
     CHECK(differences[0].then.empty() != differences[0].now.empty());
     CHECK(!of_one_machine(pair.then, pair.now));
   }
