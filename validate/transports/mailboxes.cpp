@@ -4,22 +4,10 @@
 
 namespace penstock {
 
-namespace {
-
-std::size_t words_of_all(const std::vector<BoxSpec>& boxes) {
-  std::size_t words = 0;
-  for (const BoxSpec& box : boxes) words += box.words;
-  return words;
-}
-
-}  // namespace
-
 Mailboxes::Mailboxes(const std::vector<BoxSpec>& boxes, std::uint32_t ranks)
-    : store_(words_of_all(boxes)), wake_(ranks), waits_for_(ranks), active_(ranks) {
-  std::uint64_t* place = store_.data();
+    : wake_(ranks), waits_for_(ranks), active_(ranks) {
   for (const BoxSpec& box : boxes) {
-    boxes_.push_back({box.reader, {place, box.words}, {}, false});
-    place += box.words;
+    boxes_.push_back({box.reader, std::vector<std::uint64_t>(box.words), {}, false});
   }
 }
 
@@ -63,8 +51,7 @@ std::optional<Message> Mailboxes::take(std::size_t box, std::span<std::uint64_t>
     wait_no_more(rank);
     if (!boxes_[box].filled) return std::nullopt;
   }
-  const std::span<const std::uint64_t> sent = boxes_[box].words;
-  std::copy(sent.begin(), sent.end(), words.begin());
+  std::copy(boxes_[box].words.begin(), boxes_[box].words.end(), words.begin());
   return boxes_[box].message;
 }
 

@@ -23,7 +23,7 @@ class Mailboxes : public Transport {
  private:
   struct Box {
     std::uint32_t reader = 0;
-    std::span<std::uint64_t> words;
+    std::vector<std::uint64_t> words;
     Message message;
     bool filled = false;
   };
@@ -31,7 +31,6 @@ class Mailboxes : public Transport {
   void wait_no_more(std::uint32_t rank);
   void halt_if_stuck();
 
-  std::vector<std::uint64_t> store_;  // the words of all boxes
   std::vector<Box> boxes_;
 
   std::mutex mutex_;                                   // guards all below, and `filled`

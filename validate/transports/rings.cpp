@@ -83,7 +83,9 @@ RingTransport::RingTransport(const std::vector<BoxSpec>& boxes, std::uint32_t ra
       lines_(new (memory_.take(ranks * sizeof(RankLine), alignof(RankLine))) RankLine[ranks],
              ranks) {
   add_rings();
-  add_boxes(boxes);
+  for (const BoxSpec& box : boxes) {
+    boxes_.push_back({box.sender, box.reader, std::vector<std::uint64_t>(box.words), {}, false});
+  }
   clear();
 }
 
@@ -95,17 +97,6 @@ void RingTransport::add_rings() {
     ring_index_[pair] = static_cast<std::uint32_t>(rings_.size());
     senders_[pair % ranks_].push_back(static_cast<std::uint32_t>(pair / ranks_));
     rings_.emplace_back(memory_, ring_words_[pair]);
-  }
-}
-
-void RingTransport::add_boxes(const std::vector<BoxSpec>& boxes) {
-  std::size_t words = 0;
-  for (const BoxSpec& box : boxes) words += box.words;
-  store_.resize(words);
-  std::uint64_t* place = store_.data();
-  for (const BoxSpec& box : boxes) {
-    boxes_.push_back({box.sender, box.reader, {place, box.words}, {}, false});
-    place += box.words;
   }
 }
 

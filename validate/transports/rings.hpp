@@ -80,13 +80,12 @@ class RingTransport : public Transport {
   struct Box {
     std::uint32_t sender = 0;
     std::uint32_t reader = 0;
-    std::span<std::uint64_t> words;  // where it is parked; these three belong to its reader
+    std::vector<std::uint64_t> words;  // where it is parked; these three belong to its reader
     Message message;
     bool parked = false;
   };
 
   void add_rings();
-  void add_boxes(const std::vector<BoxSpec>& boxes);
   Ring& ring_of(std::uint32_t sender, std::uint32_t reader);
   std::optional<Message> receive(std::size_t box, std::span<std::uint64_t> words);
   void park(Ring& ring, std::size_t box, const Message& message);
@@ -106,7 +105,6 @@ class RingTransport : public Transport {
   std::vector<Ring> rings_;
   std::vector<std::uint32_t> ring_index_;            // by sender and reader
   std::vector<std::vector<std::uint32_t>> senders_;  // by reader: whose rings lead to it
-  std::vector<std::uint64_t> store_;                 // what is parked
   std::vector<Box> boxes_;
 };
 

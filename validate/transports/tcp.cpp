@@ -131,8 +131,7 @@ std::optional<Message> TcpLinks::take(std::size_t box, std::span<std::uint64_t> 
     wait_no_more(rank);
     if (!is_filled()) return std::nullopt;
   }
-  const std::span<const std::uint64_t> sent = boxes_[box].words;
-  std::copy(sent.begin(), sent.end(), words.begin());
+  std::copy(boxes_[box].words.begin(), boxes_[box].words.end(), words.begin());
   return boxes_[box].message;
 }
 
