@@ -13,6 +13,12 @@ struct Span {
   Time end{};
 };
 
+/// A task and when it ran.
+struct TaskSpan {
+  TaskId task;
+  Span span;
+};
+
 /// Records when tasks ran. Each lane belongs to one thread and has preallocated memory: nothing is
 /// allocated or shared during a run.
 class Recorder {
@@ -29,12 +35,8 @@ class Recorder {
   Timeline timeline(const Plan& plan, std::uint32_t elsewhere = 0) const;
 
  private:
-  struct Record {
-    TaskId task;
-    Span span;
-  };
   struct alignas(64) Lane {  // own cache line
-    std::vector<Record> records;
+    std::vector<TaskSpan> records;
     std::uint32_t used = 0;
   };
 

@@ -257,18 +257,15 @@ class SumsOfPasses {
   std::map<std::uint32_t, std::vector<TaskId>> sums_;  // by model stage
 };
 
-/// A copy of a stage at an end: in its chain, on its rank.
-using EndCopy = std::pair<Stage, std::uint32_t>;
-
 /// The exchanges of each copy, by model stage.
-using Exchanges = std::map<std::uint32_t, std::map<EndCopy, std::vector<TaskId>>>;
+using Exchanges = std::map<std::uint32_t, std::map<Copy, std::vector<TaskId>>>;
 
 Exchanges exchanges_of(const Plan& plan) {
   Exchanges exchanges;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
     if (work.pass != Pass::tie_gradient) continue;
-    const EndCopy copy{work.stage, index(plan.link(work.resource).from)};
+    const Copy copy{work.stage, index(plan.link(work.resource).from)};
     exchanges[plan.model_stage[index(work.stage)]][copy].push_back(task);
   }
   return exchanges;
@@ -276,9 +273,9 @@ Exchanges exchanges_of(const Plan& plan) {
 
 /// The inputs of an update, with an exchange of each copy on another rank.
 std::vector<TaskId> with_all(const Plan& plan, TaskId update,
-                             const std::map<EndCopy, std::vector<TaskId>>& exchanges) {
+                             const std::map<Copy, std::vector<TaskId>>& exchanges) {
   std::set<TaskId> inputs;
-  std::set<EndCopy> listed;
+  std::set<Copy> listed;
   plan.for_each_input(update, [&](TaskId input) {
     const WorkClass& work = plan.class_of(input);
     inputs.insert(input);

@@ -68,12 +68,6 @@ class Control {
   std::mutex mutex_;  // guards sending
 };
 
-/// A task and when it ran.
-struct TaskSpan {
-  TaskId task;
-  Span span;
-};
-
 /// The result of one process's part of a run.
 struct PartRun {
   std::vector<TaskSpan> spans;
