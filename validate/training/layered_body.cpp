@@ -28,12 +28,6 @@ const std::uint64_t* fill(const std::uint64_t* words, Tensor& tensor) {
   return words;
 }
 
-Tensor one() {
-  Tensor gradient(1, 1);
-  gradient.values[0] = 1;
-  return gradient;
-}
-
 }  // namespace
 
 LayeredBody::LayeredBody(const Job& job, Rank rank, const std::vector<std::size_t>& words)
@@ -274,7 +268,7 @@ void LayeredBody::input_gradient(const CellKey& cell) {
   unpack(cell, kept);
   const StageRun run = run_of(cell);
   Tensor above = stage + 1 == model_->stages.size()
-                     ? one()
+                     ? loss_gradient()
                      : take_passed({TensorKind::gradient, stage + 1, cell.microbatch});
   Tensor before = stage_input_gradient(run, std::move(above), kept.layers);
   if (stage > 0) pass_on({TensorKind::gradient, stage, cell.microbatch}, std::move(before));

@@ -42,6 +42,9 @@ struct StageRun {
   LayerWatch* watch = nullptr;       // measures the layers, if anything does
 };
 
+/// The gradient of a loss itself, from which a backward starts.
+Tensor loss_gradient();
+
 /// F: returns the output.
 Tensor stage_forward(const StageRun& run, Tensor in, LayerTensors& kept);
 /// I: returns the input gradient, empty for token ids.

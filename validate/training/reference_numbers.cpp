@@ -136,8 +136,7 @@ void Reference::go_forward(std::uint32_t cell, bool backward, Way& way) {
 
 void Reference::go_back(std::uint32_t cell, Way& way) {
   std::vector<LayerTensors>& kept = way.kept[cell % model_.cell.slices];
-  Tensor passed(1, 1);
-  passed.values.front() = 1;
+  Tensor passed = loss_gradient();
   for (std::size_t stage = kept.size(); stage-- > 0;) {
     const StageRun run = run_of(stage, cell, way);
     passed = stage_input_gradient(run, std::move(passed), kept[stage]);
