@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "validate/store/environment_keys.hpp"
 #include "validate/store/row_content.hpp"
 #include "validate/store/store_file.hpp"
 #include "validate/store/store_rows.hpp"
@@ -140,18 +139,6 @@ std::optional<StoredRow> ProfileStore::row(RowId id) const {
     throw InputError(fmt::format("{}: row {} cannot be read: {}", path_, index(id),
                                  std::get<UnreadableRow>(*read).why));
   });
-}
-
-std::optional<StoredRow> ProfileStore::newest(const KernelPoint& point, std::string_view build,
-                                              const std::map<std::string, std::string>& environment,
-                                              RowState state) const {
-  const auto id = in_store(path_, [&]() -> std::optional<std::int64_t> {
-    Statement found(*database_, newest_row_sql);
-    found.with(identity_of(environment), point.kernel, point.pass, build, point.shape,
-               point.condition, name(state));
-    return found.next() ? found.whole(0) : std::nullopt;
-  });
-  return id ? row(RowId{*id}) : std::nullopt;
 }
 
 std::vector<RowVerdict> ProfileStore::verdicts(RowId id) const {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,10 +53,6 @@ class ProfileStore {
   StoredRows rows() const;
   /// Nothing for a missing row.
   std::optional<StoredRow> row(RowId id) const;
-  /// The newest row of a point in some state, measured in this environment with this build.
-  std::optional<StoredRow> newest(const KernelPoint& point, std::string_view build,
-                                  const std::map<std::string, std::string>& environment,
-                                  RowState state = RowState::valid) const;
   /// The verdicts on a row, oldest first.
   std::vector<RowVerdict> verdicts(RowId id) const;
 

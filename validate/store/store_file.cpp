@@ -353,13 +353,6 @@ bool looks_like_store(const std::string& path) {
   return fs::is_regular_file(path, ignored) && first_bytes(path) == magic;
 }
 
-const std::string_view newest_row_sql =
-    "SELECT id FROM profile"
-    " WHERE env IN (SELECT id FROM env WHERE identity = ?)"
-    " AND kernel = (SELECT id FROM kernel WHERE name = ? AND pass = ? AND build = ?)"
-    " AND shape = ? AND cond = ? AND state = ?"
-    " ORDER BY measured_at DESC, id DESC LIMIT 1";
-
 Recovery examine_store(const std::string& path) {
   return in_store(path, [&] {
     return read_all(path, [](const StoredRow&, const std::vector<RowVerdict>&) {});

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "validate/store/database.hpp"
@@ -23,10 +22,6 @@ std::unique_ptr<Database> open_store(const std::string& path, Database::Access a
 
 /// Whether a file begins like a SQLite file.
 bool looks_like_store(const std::string& path);
-
-/// Finds the newest row of a point: identity of the environment, kernel, pass, build, shape,
-/// condition, state.
-extern const std::string_view newest_row_sql;
 
 /// What can still be read of a damaged store.
 struct Recovery {

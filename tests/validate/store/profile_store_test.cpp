@@ -127,45 +127,6 @@ TEST_CASE("profile store: of several changes all are kept, or none") {
   CHECK(!store.row(RowId{9}));
 }
 
-TEST_CASE("profile store: the newest row of a point is looked up by the environment that counts") {
-  const Scratch scratch;
-  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
-  // Rows 1 and 2 are of one point; 3 of another build, 4 of another computer.
-  std::vector<ProfileRow> rows(4, gemm_row(64, {1}));
-  rows[0].measured_at = "2026-11-02T00:00:00Z";
-  rows[0].environment["uuid"] = "one";
-  rows[1].environment["uuid"] = "two";
-  rows[2].build = "other";
-  rows[3].environment["cpu"] = "other";
-  store.add(rows);
-  const auto found = [&](RowState state) {
-    const auto row = store.newest(rows[1].point, rows[1].build, rows[1].environment, state);
-    return row ? index(row->id) : 0;
-  };
-  CHECK(found(RowState::valid) == 1);
-  CHECK(found(RowState::suspect) == 0);
-  const StateChange change{RowId{1}, RowState::suspect, "old"};
-  store.change({&change, 1}, rows[0].measured_at);
-  CHECK(found(RowState::valid) == 2);
-  CHECK(found(RowState::suspect) == 1);
-}
-
-TEST_CASE("profile store: looking a point up searches an index by all that it knows") {
-  const Scratch scratch;
-  const std::string path = scratch.path("p.db");
-  ProfileStore(path, ProfileStore::Access::create);
-  Database database(path, Database::Access::read);
-  Statement plan(database, "EXPLAIN QUERY PLAN " + std::string(newest_row_sql));
-  plan.with(std::string("e"), std::string("k"), std::string("p"), std::string("b"),
-            std::string("s"), std::string("c"), std::string("valid"));
-  std::string text;
-  while (plan.next()) text += plan.text(3).value_or("") + "\n";
-  CHECK(
-      text.starts_with("SEARCH profile USING COVERING INDEX profile_lookup "
-                       "(env=? AND kernel=? AND shape=? AND cond=? AND state=?)"));
-  CHECK(text.find("SCAN") == std::string::npos);
-}
-
 TEST_CASE("profile store: a sample takes eight bytes") {
   // 200 rows of 1000 samples hold 1.6 MB; beside them there is little.
   const Scratch scratch;
