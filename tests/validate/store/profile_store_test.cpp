@@ -13,6 +13,15 @@
 namespace penstock::testing {
 namespace {
 
+/// A new store of one row.
+struct OneRow {
+  const Scratch scratch;
+  const std::string path = scratch.path("p.db");
+  ProfileStore store{path, ProfileStore::Access::create};
+  const ProfileRow row = gemm_row(64, {1, 2, 3});
+  const RowId id = store.add({&row, 1}).at(0);
+};
+
 std::string refusal_of(const ProfileRow& row) {
   const Scratch scratch;
   ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
@@ -49,11 +58,7 @@ TEST_CASE("profile store: what is added is read back to the last bit, by whoever
   CHECK(stored.rows[0].environment != stored.rows[1].environment);
 }
 
-TEST_CASE("profile store: every change of state leaves a verdict that says why") {
-  const Scratch scratch;
-  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
-  const ProfileRow row = gemm_row(64, {1, 2, 3});
-  const RowId id = store.add({&row, 1}).at(0);
+TEST_CASE_FIXTURE(OneRow, "profile store: every change of state leaves a verdict that says why") {
   const std::vector<StateChange> changes{{id, RowState::suspect, "40 days old"},
                                          {id, RowState::retired, "measured 12 % slower"}};
   store.change(changes, "2027-01-01T00:00:00Z");
@@ -68,12 +73,9 @@ TEST_CASE("profile store: every change of state leaves a verdict that says why")
   CHECK(verdicts[2].at == "2027-01-01T00:00:00Z");
 }
 
-TEST_CASE("profile store: a change decided from a state that is no longer so is not made") {
+TEST_CASE_FIXTURE(OneRow,
+                  "profile store: a change decided from a state that is no longer so is not made") {
   // Two have read the row as suspect; the first retires it, and the second must not revive it.
-  const Scratch scratch;
-  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
-  const ProfileRow row = gemm_row(64, {1, 2, 3});
-  const RowId id = store.add({&row, 1}).at(0);
   const auto change = [&](RowState to, std::optional<RowState> from) {
     const StateChange one{id, to, "because", from};
     return store.change({&one, 1}, row.measured_at).size();
@@ -89,11 +91,9 @@ TEST_CASE("profile store: a change decided from a state that is no longer so is 
   CHECK(store.verdicts(id).size() == 4);
 }
 
-TEST_CASE("profile store: a row is made valid together with what repeats it, or neither is done") {
-  const Scratch scratch;
-  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
-  const ProfileRow row = gemm_row(64, {1, 2, 3});
-  const RowId id = store.add({&row, 1}).at(0);
+TEST_CASE_FIXTURE(
+    OneRow,
+    "profile store: a row is made valid together with what repeats it, or neither is done") {
   StateChange change{id, RowState::suspect, "old"};
   store.change({&change, 1}, row.measured_at);
   DerivedRow again{row, id, "measured again"};
@@ -114,11 +114,7 @@ TEST_CASE("profile store: a row is made valid together with what repeats it, or 
   CHECK(store.row(RowId{2})->origin == id);
 }
 
-TEST_CASE("profile store: of several changes all are kept, or none") {
-  const Scratch scratch;
-  ProfileStore store(scratch.path("p.db"), ProfileStore::Access::create);
-  const ProfileRow row = gemm_row(64, {1});
-  const RowId id = store.add({&row, 1}).at(0);
+TEST_CASE_FIXTURE(OneRow, "profile store: of several changes all are kept, or none") {
   const std::vector<StateChange> changes{{id, RowState::retired, "by hand"},
                                          {RowId{9}, RowState::retired, "by hand"}};
   CHECK_THROWS_AS(store.change(changes, row.measured_at), UsageError);
@@ -167,11 +163,7 @@ TEST_CASE("profile store: a row that no measurement can give is refused, and non
         "row 0 of those to be added: its environment has a key that is empty or holds a \"=\"");
 }
 
-TEST_CASE("profile store: nothing is ever deleted, not even by another program") {
-  const Scratch scratch;
-  const std::string path = scratch.path("p.db");
-  const ProfileRow row = gemm_row(64, {1});
-  ProfileStore(path, ProfileStore::Access::create).add({&row, 1});
+TEST_CASE_FIXTURE(OneRow, "profile store: nothing is ever deleted, not even by another program") {
   Database database(path, Database::Access::write);
   for (const char* table : {"profile", "sample", "verdict"}) {
     CAPTURE(table);
@@ -180,11 +172,7 @@ TEST_CASE("profile store: nothing is ever deleted, not even by another program")
   CHECK(ProfileStore(path).rows().rows.size() == 1);
 }
 
-TEST_CASE("profile store: a store that is there is opened, not made anew") {
-  const Scratch scratch;
-  const std::string path = scratch.path("p.db");
-  const ProfileRow row = gemm_row(64, {1});
-  ProfileStore(path, ProfileStore::Access::create).add({&row, 1});
+TEST_CASE_FIXTURE(OneRow, "profile store: a store that is there is opened, not made anew") {
   ProfileStore(path, ProfileStore::Access::create).add({&row, 1});
   CHECK(ProfileStore(path).rows().rows.size() == 2);
   CHECK(looks_like_store(path));
@@ -192,14 +180,10 @@ TEST_CASE("profile store: a store that is there is opened, not made anew") {
   CHECK(!looks_like_store(scratch.path("absent")));
 }
 
-TEST_CASE("profile store: one that is open to be read is not written to") {
-  const Scratch scratch;
-  const std::string path = scratch.path("p.db");
-  const ProfileRow row = gemm_row(64, {1});
-  ProfileStore(path, ProfileStore::Access::create).add({&row, 1});
-  ProfileStore store(path);
-  CHECK_THROWS_AS(store.add({&row, 1}), StoreError);
-  CHECK(store.rows().rows.size() == 1);
+TEST_CASE_FIXTURE(OneRow, "profile store: one that is open to be read is not written to") {
+  ProfileStore reader(path);
+  CHECK_THROWS_AS(reader.add({&row, 1}), StoreError);
+  CHECK(reader.rows().rows.size() == 1);
 }
 
 }  // namespace penstock::testing

@@ -16,14 +16,25 @@ Today later() {
       .environment = gemm_row(1, {}).environment, .build = "b1", .date = "2026-12-10T12:00:00Z"};
 }
 
+/// Rows of some sizes, 100 ns each.
+std::vector<ProfileRow> spot_rows_of(const std::vector<int>& sizes) {
+  std::vector<ProfileRow> rows;
+  for (const int size : sizes) rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
+  return rows;
+}
+
+std::vector<ProfileRow> seven_of_driver(const char* version) {
+  std::vector<ProfileRow> rows = spot_rows_of({16, 24, 32, 48, 64, 96, 128});
+  for (ProfileRow& row : rows) row.environment["driver"] = version;
+  return rows;
+}
+
 /// A store of rows of some sizes, 100 ns each, on a clock that a test moves.
 class Stored {
  public:
   explicit Stored(const std::vector<int>& sizes)
       : store(scratch_.path("p.db"), ProfileStore::Access::create) {
-    std::vector<ProfileRow> rows;
-    for (const int size : sizes) rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
-    store.add(rows);
+    store.add(spot_rows_of(sizes));
   }
 
   /// Each measurement takes a second, and gives what `ns` says of a size and of how often that was
@@ -156,8 +167,7 @@ TEST_CASE("spot check: those rows come first against which most speaks, as far a
   // Age counts 1, another patch of the driver 1 besides, another system half: 1, 2 and 1.5. A row
   // takes a second; after two seconds the first is left.
   Stored stored({});
-  std::vector<ProfileRow> rows;
-  for (const int size : {16, 32, 64}) rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
+  std::vector<ProfileRow> rows = spot_rows_of({16, 32, 64});
   rows[1].environment["driver"] = "1.2.3";
   rows[2].environment["os"] = "Linux 6.0";
   stored.store.add(rows);
@@ -193,14 +203,11 @@ TEST_CASE("spot check: where three of five do not hold, their group is retired w
 TEST_CASE("spot check: three kernels of which a row each does not hold retire no other rows") {
   // Rows off a curve are suspect for themselves; of gemm, copy and busy the first row is one.
   Stored stored({});
-  std::vector<ProfileRow> rows;
   for (const char* kernel : {"gemm", "copy", "busy"}) {
-    for (const int size : {16, 64}) {
-      rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
-      rows.back().point.kernel = kernel;
-    }
+    std::vector<ProfileRow> rows = spot_rows_of({16, 64});
+    for (ProfileRow& row : rows) row.point.kernel = kernel;
+    stored.store.add(rows);
   }
-  stored.store.add(rows);
   const SpotCheck done = stored.check([](int size, int) { return size == 16 ? 150 : 100; });
   CHECK(done.measured.size() == 6);
   CHECK(done.retired_with_group.empty());
@@ -228,11 +235,7 @@ TEST_CASE("spot check: two of five that do not hold retire themselves alone") {
 TEST_CASE("spot check: when a driver's patch passes, the others are taken over to it") {
   // Seven rows under driver 1.2.3, today 1.2.4. There is time for five of them, which hold.
   Stored stored({});
-  std::vector<ProfileRow> rows;
-  for (const int size : {16, 24, 32, 48, 64, 96, 128}) {
-    rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
-    rows.back().environment["driver"] = "1.2.3";
-  }
+  const std::vector<ProfileRow> rows = seven_of_driver("1.2.3");
   stored.store.add(rows);
   Today today = later();
   today.date = "2026-11-02T00:00:00Z";
@@ -257,12 +260,7 @@ TEST_CASE("spot check: when a driver's patch passes, the others are taken over t
 TEST_CASE("spot check: nothing is taken over while a row does not hold, or too few were measured") {
   for (const bool one_fails : {true, false}) {
     Stored stored({});
-    std::vector<ProfileRow> rows;
-    for (const int size : {16, 24, 32, 48, 64, 96, 128}) {
-      rows.push_back(gemm_row(size, std::vector<double>(10, 100)));
-      rows.back().environment["driver"] = "1.2.3";
-    }
-    stored.store.add(rows);
+    stored.store.add(seven_of_driver("1.2.3"));
     Today today = later();
     today.environment["driver"] = "1.2.4";
     const SpotCheck done =
