@@ -136,10 +136,6 @@ double KernelModel::at(const NamedNumbers& sizes) const {
   return terms.at(terms_at(kernel, pass, sizes));
 }
 
-double KernelModel::at(const NamedNumbers& sizes, std::size_t draw) const {
-  return terms.at(terms_at(kernel, pass, sizes), draw);
-}
-
 std::vector<KernelCalibration> calibrate_kernels(const Sweep& swept, const BootstrapPlan& plan) {
   using Name = std::pair<std::string, std::string>;
   std::vector<Name> names;

@@ -25,8 +25,6 @@ struct KernelModel {
   std::string_view form() const { return curve ? "curve" : pieces.empty() ? "terms" : "pieces"; }
   /// Nanoseconds.
   double at(const NamedNumbers& sizes) const;
-  /// With the terms fitted in a draw.
-  double at(const NamedNumbers& sizes, std::size_t draw) const;
 };
 
 /// A point of a sweep with its prediction.

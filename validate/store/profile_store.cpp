@@ -57,8 +57,6 @@ ProfileStore::ProfileStore(std::string path, Access access) : path_(std::move(pa
   });
 }
 
-ProfileStore::ProfileStore(ProfileStore&&) noexcept = default;
-ProfileStore& ProfileStore::operator=(ProfileStore&&) noexcept = default;
 ProfileStore::~ProfileStore() = default;
 
 std::vector<RowId> ProfileStore::add(std::span<const ProfileRow> rows) {

@@ -30,8 +30,6 @@ class ProfileStore {
   enum class Access : std::uint8_t { read, write, create };  // create: if missing
 
   explicit ProfileStore(std::string path, Access access = Access::read);
-  ProfileStore(ProfileStore&&) noexcept;
-  ProfileStore& operator=(ProfileStore&&) noexcept;
   ~ProfileStore();
 
   const std::string& path() const { return path_; }
