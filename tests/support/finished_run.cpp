@@ -30,11 +30,8 @@ Network random_network(const Plan& plan) {
 
 /// 60 to 110 % of the peak of an unlimited run.
 std::uint64_t random_capacity(const Plan& plan, const Costs& costs) {
-  std::uint64_t most = 0;
-  for (const MemoryPeak& peak : memory_peaks(plan, costs, relax({plan, costs}))) {
-    most = std::max(most, peak.bytes);
-  }
-  return most * (6 + below(6)) / 10;
+  const PricedPlan priced{plan, costs};
+  return std::ranges::max(peaks_of(priced, relax(priced))) * (6 + below(6)) / 10;
 }
 
 Conditions random_conditions(const Plan& plan, const Costs& costs) {

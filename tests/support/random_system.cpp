@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <ostream>
 #include <set>
 
@@ -255,6 +256,16 @@ System random_system(Wildness wildness) {
   if (one_in(2)) system.overlap = Overlap::fused;
   RC_LOG() << '\n' << system.schedule;
   return system;
+}
+
+void draw_bytes(PricedPlan& priced) {
+  std::map<std::pair<BufferKind, Stage>, std::uint64_t> drawn;
+  for (std::size_t buffer = 0; buffer < priced.plan.buffers.size(); ++buffer) {
+    const BufferClass& own = priced.plan.buffers[buffer];
+    const auto found = drawn.try_emplace({own.kind, own.stage}, 0);
+    if (found.second) found.first->second = one_in(5) ? 0 : from_to(1, 1000);
+    priced.costs.bytes[buffer] = found.first->second;
+  }
 }
 
 void write_communication(System& system) {

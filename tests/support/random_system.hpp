@@ -19,6 +19,9 @@ struct Wildness {
 /// actions in a random sequence, so it never deadlocks.
 System random_system(Wildness wildness = {});
 
+/// Draws the bytes of a plan: by kind and stage, wherever a stage lies.
+void draw_bytes(PricedPlan& priced);
+
 /// Writes down the communication of a system without R's: RECVs stand anywhere before what reads
 /// them, which may lock the order up, and weights may be sharded.
 void write_communication(System& system);

@@ -10,6 +10,7 @@
 #include "sim/engines/events.hpp"
 #include "sim/order/order_fault.hpp"
 #include "sim/plan/lower.hpp"
+#include "sim/report/memory.hpp"
 
 namespace penstock::testing {
 
@@ -83,6 +84,14 @@ Outcome simulated(const System& system) {
 Timeline timeline_of(RunOutcome outcome) {
   if (const auto* halt = std::get_if<Standstill>(&outcome)) throw std::logic_error(halt->text);
   return std::get<Timeline>(std::move(outcome));
+}
+
+std::vector<std::uint64_t> peaks_of(const PricedPlan& priced, const Timeline& timeline) {
+  std::vector<std::uint64_t> bytes;
+  for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
+    bytes.push_back(peak.bytes);
+  }
+  return bytes;
 }
 
 TaskId task_of(const Plan& plan, std::string_view text) {

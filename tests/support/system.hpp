@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,9 @@ PricedPlan priced(const System& system);
 Outcome simulated(const System& system);
 /// The timeline of a finished run; fails the test if it did not finish.
 Timeline timeline_of(RunOutcome outcome);
+
+/// The most bytes that each rank of a run holds.
+std::vector<std::uint64_t> peaks_of(const PricedPlan& priced, const Timeline& timeline);
 
 /// The task with this text, "2F5" or "2SEND_F5"; fails the test if there is none.
 TaskId task_of(const Plan& plan, std::string_view text);

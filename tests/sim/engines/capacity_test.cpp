@@ -2,13 +2,11 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <variant>
 
 #include "schedules/patterns/offload.hpp"
 #include "sim/engines/events.hpp"
-#include "sim/report/memory.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/random_system.hpp"
@@ -16,17 +14,6 @@
 
 namespace penstock::testing {
 namespace {
-
-/// Bytes by kind and stage, as wherever a stage lies.
-void draw_bytes(PricedPlan& priced) {
-  std::map<std::pair<BufferKind, Stage>, std::uint64_t> drawn;
-  for (std::size_t buffer = 0; buffer < priced.plan.buffers.size(); ++buffer) {
-    const BufferClass& own = priced.plan.buffers[buffer];
-    const auto found = drawn.try_emplace({own.kind, own.stage}, 0);
-    if (found.second) found.first->second = one_in(5) ? 0 : from_to(1, 1000);
-    priced.costs.bytes[buffer] = found.first->second;
-  }
-}
 
 void draw_conditions(PricedPlan& priced) {
   Conditions& conditions = priced.conditions;
@@ -44,24 +31,18 @@ void draw_conditions(PricedPlan& priced) {
   }
 }
 
-std::uint64_t largest(const std::vector<MemoryPeak>& peaks) {
-  std::uint64_t most = 0;
-  for (const MemoryPeak& peak : peaks) most = std::max(most, peak.bytes);
-  return most;
-}
-
 /// Whether a run takes the same times when every rank may hold what the fullest one held at most.
 bool runs_within_its_peak(PricedPlan priced) {
   const RunOutcome free = run_events(priced);
   const auto* timeline = std::get_if<Timeline>(&free);
   if (timeline == nullptr) return true;
-  const auto peaks = memory_peaks(priced.plan, priced.costs, *timeline);
+  const std::uint64_t most = std::ranges::max(peaks_of(priced, *timeline));
   const auto counted = counted_memory_peaks(priced.plan, priced.costs, *timeline);
-  priced.conditions.stall_above_bytes = largest(peaks);
+  priced.conditions.stall_above_bytes = most;
   const RunOutcome held = run_events(priced);
   const auto* within = std::get_if<Timeline>(&held);
   return within != nullptr && within->begin == timeline->begin && within->end == timeline->end &&
-         *std::max_element(counted.begin(), counted.end()) == largest(peaks);
+         std::ranges::max(counted) == most;
 }
 
 }  // namespace
@@ -82,7 +63,7 @@ TEST_CASE("whether limits bind or not, plans are simulated as the event engine r
     for (int number = 0; number < 30; ++number) {
       PricedPlan plan = priced(random_system());
       if (one_in(2)) draw_bytes(plan);
-      const std::uint64_t most = largest(memory_peaks(plan.plan, plan.costs, relax(plan)));
+      const std::uint64_t most = std::ranges::max(peaks_of(plan, relax(plan)));
       if (one_in(2))
         plan.conditions.stall_above_bytes = one_in(2) ? most : most * from_to(5, 15) / 10;
       if (one_in(2)) plan.conditions.sends_in_flight = from_to(1, 4);

@@ -5,7 +5,6 @@
 
 #include "sim/base/named.hpp"
 #include "sim/engines/events.hpp"
-#include "sim/report/memory.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/random_system.hpp"
@@ -19,32 +18,13 @@
 namespace penstock::testing {
 namespace {
 
-std::vector<std::uint64_t> simulated_peaks(const PricedPlan& priced, const Timeline& timeline) {
-  std::vector<std::uint64_t> bytes;
-  for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
-    bytes.push_back(peak.bytes);
-  }
-  return bytes;
-}
-
-/// Bytes by kind and stage, as wherever a stage lies.
-void draw_bytes(PricedPlan& priced) {
-  std::map<std::pair<BufferKind, Stage>, std::uint64_t> drawn;
-  for (std::size_t buffer = 0; buffer < priced.plan.buffers.size(); ++buffer) {
-    const BufferClass& own = priced.plan.buffers[buffer];
-    const auto found = drawn.try_emplace({own.kind, own.stage}, 0);
-    if (found.second) found.first->second = one_in(5) ? 0 : from_to(1, 1000);
-    priced.costs.bytes[buffer] = found.first->second;
-  }
-}
-
 /// Whether counted and simulated peaks of a run are equal, and what was run was simulated.
 bool agree(const Job& job) {
   const auto outcome = find_named(backend_entries(), "cpu_logical")->make(job)->run();
   const auto* timeline = std::get_if<Timeline>(&outcome);
   return timeline != nullptr && differences(job, *timeline) == 0 &&
          counted_memory_peaks(job.priced.plan, job.priced.costs, *timeline) ==
-             simulated_peaks(job.priced, *timeline);
+             peaks_of(job.priced, *timeline);
 }
 
 }  // namespace
@@ -72,7 +52,7 @@ TEST_CASE("counted memory: thousands of simulated plans, replicas too, hold what
       const auto* timeline = std::get_if<Timeline>(&outcome);
       if (timeline == nullptr) continue;
       RC_ASSERT(counted_memory_peaks(plan.plan, plan.costs, *timeline) ==
-                simulated_peaks(plan, *timeline));
+                peaks_of(plan, *timeline));
     }
   }));
 }

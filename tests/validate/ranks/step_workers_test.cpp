@@ -7,7 +7,6 @@
 
 #include "sim/base/named.hpp"
 #include "sim/engines/events.hpp"
-#include "sim/report/memory.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/random_system.hpp"
@@ -22,12 +21,7 @@ namespace {
 const BackendEntry& in_logical_time() { return *find_named(backend_entries(), "cpu_logical"); }
 
 std::uint64_t peak_of(const PricedPlan& priced) {
-  std::uint64_t most = 0;
-  const Timeline timeline = relax({priced.plan, priced.costs, {}});
-  for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
-    most = std::max(most, peak.bytes);
-  }
-  return most;
+  return std::ranges::max(peaks_of(priced, relax({priced.plan, priced.costs, {}})));
 }
 
 Network shared_by_all(const Plan& plan) {
