@@ -30,18 +30,6 @@ RankBody::RankBody(const Job& job, Rank rank, const BusySteps& steps,
                    const std::vector<std::size_t>& words)
     : body_(body_of(job, rank, steps, words)) {}
 
-void RankBody::add_numbers(TrainedNumbers& numbers) const {
-  if (const auto* layered = std::get_if<LayeredBody>(&body_)) layered->add_numbers(numbers);
-}
-
-void RankBody::add_layer_times(TimesOfLayers& times) const {
-  if (const auto* layered = std::get_if<LayeredBody>(&body_)) layered->add_layer_times(times);
-}
-
-void RankBody::add_coding(CodingNumbers& coding) const {
-  if (const auto* layered = std::get_if<LayeredBody>(&body_)) layered->add_coding(coding);
-}
-
 std::size_t busy_tensor_words(const Job& job) {
   constexpr std::uint64_t most_words = std::uint64_t{1} << 23;
   std::uint64_t bytes = 0;

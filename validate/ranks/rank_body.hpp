@@ -91,12 +91,8 @@ class RankBody {
   std::span<const std::uint64_t> made(const Step& step, const TensorSend& sending) {
     return std::visit([&](auto& body) { return body.made(step, sending); }, body_);
   }
-  /// Adds the results of its layers in the last run, if it runs any.
-  void add_numbers(TrainedNumbers& numbers) const;
-  /// Adds the times of its layers in the last run, if they are measured.
-  void add_layer_times(TimesOfLayers& times) const;
-  /// Adds what encoding did to its activations.
-  void add_coding(CodingNumbers& coding) const;
+  /// Null where it runs no layers.
+  const LayeredBody* layered() const { return std::get_if<LayeredBody>(&body_); }
 
  private:
   std::variant<BusyBody, LayeredBody> body_;

@@ -368,7 +368,7 @@ std::optional<TrainedNumbers> RankRunner<Clock>::numbers() const {
   if (!job_.layers) return std::nullopt;
   TrainedNumbers numbers;
   for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
-    bodies_[rank].add_numbers(numbers);
+    bodies_[rank].layered()->add_numbers(numbers);
   }
   return numbers;
 }
@@ -376,8 +376,8 @@ std::optional<TrainedNumbers> RankRunner<Clock>::numbers() const {
 template <class Clock>
 TimesOfLayers RankRunner<Clock>::layer_times() const {
   TimesOfLayers times;
-  for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
-    bodies_[rank].add_layer_times(times);
+  for (std::uint32_t rank = group_.first; job_.layers && rank < group_.end; ++rank) {
+    bodies_[rank].layered()->add_layer_times(times);
   }
   return times;
 }
@@ -387,7 +387,7 @@ std::optional<CodingNumbers> RankRunner<Clock>::coding() const {
   if (!job_.layers || job_.layers->codecs.empty()) return std::nullopt;
   CodingNumbers coding;
   for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
-    bodies_[rank].add_coding(coding);
+    bodies_[rank].layered()->add_coding(coding);
   }
   return coding;
 }
