@@ -29,15 +29,19 @@ System small_system() {
 }
 
 /// The outcome again, one task so much longer.
-Outcome with_longer(Outcome outcome, std::string_view task, std::int64_t picoseconds) {
+Outcome with_longer(Outcome outcome, TaskId task, std::int64_t picoseconds) {
   Costs& costs = outcome.costs;
-  costs.task_duration.clear();
-  for (TaskId t = 0; t < outcome.plan.tasks(); ++t) {
-    costs.task_duration.push_back(costs.duration[outcome.plan.work[t]]);
+  if (costs.task_duration.empty()) {
+    for (const std::uint32_t work : outcome.plan.work) {
+      costs.task_duration.push_back(costs.duration[work]);
+    }
   }
-  costs.task_duration[task_of(outcome.plan, task)] += Time{picoseconds};
+  costs.task_duration[task] += Time{picoseconds};
   outcome.timeline = relax({outcome.plan, costs});
   return outcome;
+}
+Outcome with_longer(const Outcome& outcome, std::string_view task, std::int64_t picoseconds) {
+  return with_longer(outcome, task_of(outcome.plan, task), picoseconds);
 }
 
 const OpDifference& difference(const Comparison& comparison, const Plan& plan_a,
@@ -275,15 +279,7 @@ TEST_CASE("any run is the same as itself, and parts from another where one op wa
     const Outcome a{plan, run.costs, run.timeline, {}};
     TaskId task = *rc::gen::inRange<TaskId>(0, plan.tasks());
     if (plan.class_of(task).follows_partner) --task;  // its length is that of the cell
-    Outcome b = a;
-    if (b.costs.task_duration.empty()) {
-      for (const std::uint32_t work : plan.work) {
-        b.costs.task_duration.push_back(b.costs.duration[work]);
-      }
-    }
-    b.costs.task_duration[task] += Time{us};
-    b.timeline = relax({plan, b.costs});
-    const Comparison comparison = compared(a, b);
+    const Comparison comparison = compared(a, with_longer(a, task, us));
     RC_ASSERT(comparison.first.has_value());
     RC_ASSERT(comparison.ops[comparison.first->op].task.a == task);
     RC_ASSERT(comparison.ops[comparison.first->op].reason == Reason::duration);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
-#include "tests/support/system.hpp"
+#include "tests/support/jobs.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -64,8 +64,7 @@ class Listed : public Backend {
 // 3 between 1100 and 900 is not; run 4 between 900 and 900 is the second clean one.
 TEST_CASE("measurement: an iteration counts where the profiles around it agree") {
   Listed backend({5000, 1000, 1100, 900, 900});
-  const auto outcome = measure(backend, one_rank(), {.iterations = 2, .steady = 0.1});
-  const Measurement& all = std::get<Measurement>(outcome);
+  const Measurement all = measured_by(backend, one_rank(), {.iterations = 2, .steady = 0.1});
   CHECK(all.complete);
   CHECK(all.tried == 3);
   CHECK(all.iterations == std::vector<Timeline>{ran(2, 1), ran(4, 1)});
@@ -77,8 +76,7 @@ TEST_CASE("measurement: what a backend says was disturbed does not count, and wh
   Listed backend({1000, 1000, 1000, 1000, 2000});
   backend.disturb(2, {"preempted"});
   backend.disturb(4, {"canary", "preempted"});
-  const auto outcome = measure(backend, one_rank(), {.iterations = 3});
-  const Measurement& all = std::get<Measurement>(outcome);
+  const Measurement all = measured_by(backend, one_rank(), {.iterations = 3});
   CHECK(all.complete);
   CHECK(all.tried == 5);
   CHECK(all.iterations == std::vector<Timeline>{ran(3, 1), ran(5, 1), ran(6, 1)});
@@ -93,9 +91,8 @@ TEST_CASE("measurement: fewer clean ones than wanted are enough where that is sa
     for (std::int64_t run = 1; run <= 30; ++run) {
       if (run != 10 && run != 20) backend.disturb(run, {"preempted"});
     }
-    const auto outcome =
-        measure(backend, one_rank(), {.iterations = 10, .most_tries = 2, .least = least});
-    const Measurement& all = std::get<Measurement>(outcome);
+    const Measurement all =
+        measured_by(backend, one_rank(), {.iterations = 10, .most_tries = 2, .least = least});
     CHECK(all.tried == 20);
     CHECK(all.iterations.size() == 2);
     return all.complete;
@@ -108,8 +105,7 @@ TEST_CASE("measurement: fewer clean ones than wanted are enough where that is sa
 // Nine clean ones are wanted, so that three runs warm up.
 TEST_CASE("measurement: the first quarter of what runs does not count") {
   Listed backend({1000});
-  const auto outcome = measure(backend, one_rank(), {.iterations = 9});
-  const Measurement& all = std::get<Measurement>(outcome);
+  const Measurement all = measured_by(backend, one_rank(), {.iterations = 9});
   CHECK(all.tried == 9);
   CHECK(all.iterations.front() == ran(4, 1));
 }
@@ -119,8 +115,7 @@ TEST_CASE("measurement: a machine that never settles ends after so many tries") 
   std::vector<std::int64_t> doubling;
   for (std::int64_t ns = 1; doubling.size() < 20; ns *= 2) doubling.push_back(ns);
   Listed backend(doubling);
-  const auto outcome = measure(backend, one_rank(), {.iterations = 3, .most_tries = 4});
-  const Measurement& all = std::get<Measurement>(outcome);
+  const Measurement all = measured_by(backend, one_rank(), {.iterations = 3, .most_tries = 4});
   CHECK_FALSE(all.complete);
   CHECK(all.tried == 12);
   CHECK(all.iterations.empty());
