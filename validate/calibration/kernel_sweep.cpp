@@ -253,8 +253,8 @@ Sweep sweep(const std::vector<SweepPoint>& points, std::uint64_t seed, const Swe
   }
   const Sampler canary = *sampler_of({"canary", "", "", "solo"});
   const Sampler clock = *sampler_of({"clock", "", "", "solo"});
-  const std::int64_t begin = steady_ns();
-  const auto elapsed_s = [begin] { return 1e-9 * static_cast<double>(steady_ns() - begin); };
+  const std::int64_t begin = monotonic_ns();
+  const auto elapsed_s = [begin] { return 1e-9 * static_cast<double>(monotonic_ns() - begin); };
   std::uint64_t taken = 0;
   while (swept.rounds < limits.most_rounds &&
          (swept.rounds < limits.least_rounds || elapsed_s() < limits.seconds)) {

@@ -20,17 +20,21 @@ std::uint64_t spin(std::uint64_t steps, std::uint64_t seed) {
   return value;
 }
 
-double spin_steps_per_ns() {
-  constexpr std::uint64_t steps = 200'000;
-  constexpr int trials = 7;
+std::int64_t quickest_spin_ns(std::uint64_t steps, int trials, std::int64_t (*clock_ns)()) {
   std::int64_t quickest = INT64_MAX;
   volatile std::uint64_t result = 1;  // volatile, so the work is not optimised away
   for (int trial = 0; trial < trials; ++trial) {
-    const std::int64_t begin = thread_cpu_ns();
+    const std::int64_t begin = clock_ns();
     result = spin(steps, result);
-    quickest = std::min(quickest, thread_cpu_ns() - begin);
+    quickest = std::min(quickest, clock_ns() - begin);
   }
-  return static_cast<double>(steps) / static_cast<double>(std::max<std::int64_t>(quickest, 1));
+  return std::max<std::int64_t>(quickest, 1);
+}
+
+double spin_steps_per_ns() {
+  constexpr std::uint64_t steps = 200'000;
+  return static_cast<double>(steps) /
+         static_cast<double>(quickest_spin_ns(steps, 7, thread_cpu_ns));
 }
 
 }  // namespace penstock

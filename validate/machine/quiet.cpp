@@ -46,18 +46,7 @@ void QuietWatch::end(std::vector<ThreadReadings> threads) {
   disturbances_ = gate_.disturbances({std::move(threads), stolen_ticks() - stolen_before_});
 }
 
-std::int64_t canary_ns() {
-  constexpr std::uint64_t steps = 10'000;
-  constexpr int trials = 5;
-  std::int64_t quickest = INT64_MAX;
-  volatile std::uint64_t result = 1;  // volatile, so the work is not optimised away
-  for (int trial = 0; trial < trials; ++trial) {
-    const std::int64_t begin = monotonic_ns();
-    result = spin(steps, result);
-    quickest = std::min(quickest, monotonic_ns() - begin);
-  }
-  return std::max<std::int64_t>(quickest, 1);
-}
+std::int64_t canary_ns() { return quickest_spin_ns(10'000, 5, monotonic_ns); }
 
 std::uint64_t involuntary_switches() {
   rusage usage{};

@@ -1,3 +1,5 @@
+#include "validate/machine/clock.hpp"
+
 #include "validate/machine/busy_kernel.hpp"
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
@@ -17,7 +19,7 @@ Sampler make(const NamedNumbers&) {
         read_clock();
         read_clock();
       },
-      steady_ns);
+      monotonic_ns);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "validate/machine/clock.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
@@ -17,7 +18,7 @@ Sampler make(const NamedNumbers& of) {
         on_all_ranks(
             threads, [](std::uint32_t) {}, [] {});
       },
-      steady_ns);
+      monotonic_ns);
 }
 
 }  // namespace

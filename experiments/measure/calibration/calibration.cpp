@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "experiments/measure/calibration/calibration_pipelines.hpp"
-#include "validate/probes/timing/probe_timing.hpp"
+#include "validate/machine/clock.hpp"
 #include "validate/statistics/summary.hpp"
 #include "validate/store/stored_row.hpp"
 
@@ -150,7 +150,7 @@ Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& req
 }
 
 PipelineRuns::PipelineRuns(const BackendEntry& backend, double budget_s) : backend_(backend) {
-  const std::int64_t now_ns = steady_ns();
+  const std::int64_t now_ns = monotonic_ns();
   end_ns_ = now_ns + static_cast<std::int64_t>(budget_s * 1e9);
   give_up_ns_ = now_ns + static_cast<std::int64_t>(most_budgets * budget_s * 1e9);
 }
@@ -168,7 +168,7 @@ void PipelineRuns::run(Pipeline pipeline, std::size_t left) {
 
 std::optional<std::string> PipelineRuns::why_left_out(const Pipeline& pipeline) const {
   if (const auto obstacle = backend_.obstacle(pipeline.job.priced)) return obstacle->text;
-  if (steady_ns() <= give_up_ns_) return std::nullopt;
+  if (monotonic_ns() <= give_up_ns_) return std::nullopt;
   return fmt::format("pipelines had taken {} times their share of --budget", most_budgets);
 }
 
@@ -192,7 +192,7 @@ MeasuringPlan PipelineRuns::plan_for(const Job& job, std::size_t left) const {
     if (job.priced.plan.is_link(job.priced.plan.class_of(task).resource)) continue;
     work_ns += static_cast<double>(job.work_ns(job.priced.plan.work[task]));
   }
-  const double share_ns = static_cast<double>(std::max<std::int64_t>(0, end_ns_ - steady_ns())) /
+  const double share_ns = static_cast<double>(std::max<std::int64_t>(0, end_ns_ - monotonic_ns())) /
                           static_cast<double>(left);
   const double wanted = share_ns / std::max(work_ns, 1.0);
   const auto iterations =

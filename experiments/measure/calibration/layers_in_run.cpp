@@ -15,7 +15,7 @@
 #include "sim/base/error.hpp"
 #include "validate/calibration/kernel_sweep.hpp"
 #include "validate/calibration/term_model.hpp"
-#include "validate/probes/timing/probe_timing.hpp"
+#include "validate/machine/clock.hpp"
 #include "validate/statistics/summary.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/validity.hpp"
@@ -138,8 +138,8 @@ LayersInRun measured_in_run(const Job& job, const BackendEntry& entry, const Lay
                             double seconds) {
   const auto backend = entry.make(job);
   Samples samples(layers_in_order(layout));
-  const std::int64_t begin = steady_ns();
-  const auto elapsed_s = [begin] { return 1e-9 * static_cast<double>(steady_ns() - begin); };
+  const std::int64_t begin = monotonic_ns();
+  const auto elapsed_s = [begin] { return 1e-9 * static_cast<double>(monotonic_ns() - begin); };
   LayersInRun result;
   const auto goes_on = [&](std::uint32_t run) {
     if (run < least_runs || elapsed_s() < seconds) return true;

@@ -1,6 +1,5 @@
 #include "validate/probes/timing/probe_timing.hpp"
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,11 +22,6 @@ std::int64_t took_ns(const std::function<void()>& work, std::uint32_t times, Clo
 }
 
 }  // namespace
-
-std::int64_t steady_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 Sampler repeated(std::function<void()> work, Clock clock) {
   std::uint32_t times = 1;
