@@ -275,11 +275,6 @@ Sweep sweep(const std::vector<SweepPoint>& points, std::uint64_t seed, const Swe
   return swept;
 }
 
-std::string_view name(Part part) {
-  constexpr std::array<std::string_view, 3> names{"training", "interpolation", "extrapolation"};
-  return names[static_cast<std::size_t>(part)];
-}
-
 std::vector<SweepPoint> sweep_points(std::uint64_t seed) {
   PointList list(seed);
   add_products(seed, list);

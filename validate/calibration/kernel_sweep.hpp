@@ -3,19 +3,15 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "hardware_models/spec/parameters.hpp"
+#include "validate/calibration/term_model.hpp"
 #include "validate/probes/registry.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/stored_row.hpp"
 
 namespace penstock {
-
-/// Use of a point: constants are fitted to training only.
-enum class Part : std::uint8_t { training, interpolation, extrapolation };
-std::string_view name(Part part);
 
 struct SweepPoint {
   KernelPoint kernel;

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "validate/calibration/term_model.hpp"
@@ -12,15 +10,6 @@
 
 namespace penstock {
 
-/// Use of a pipeline in a calibration: factors are fitted to training only.
-enum class PipelinePart : std::uint8_t {
-  training,       // 1F1B at sizes of a grid
-  interpolation,  // 1F1B at sizes inside it
-  extrapolation,  // 1F1B with more ranks, more microbatches or longer actions
-  transfer,       // other schedules at training sizes
-};
-std::string_view name(PipelinePart part);
-
 /// A pipeline to run for real, with the isolated durations of its actions.
 struct Pipeline {
   std::string name;           // "1f1b p2 m8 60us even"
@@ -28,7 +17,7 @@ struct Pipeline {
   std::string work = "busy";  // what actions do: "busy" or "layers"; each has a fit of its own
   std::string setting;        // everything but the schedule; the schedules of one setting compete
   std::string schedule;
-  PipelinePart part = PipelinePart::training;
+  Part part = Part::training;
   Job job;
   std::vector<double> alone_ns;                     // by work class; links: as in the job
   std::vector<std::vector<double>> alone_draws_ns;  // the same by draw; empty: known exactly

@@ -1,6 +1,7 @@
 #include "validate/calibration/term_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -171,6 +172,12 @@ std::vector<double> layer_terms(std::string_view kind, std::string_view pass,
 }
 
 }  // namespace
+
+std::string_view name(Part part) {
+  constexpr std::array<std::string_view, 4> names{"training", "interpolation", "extrapolation",
+                                                  "transfer"};
+  return names[static_cast<std::size_t>(part)];
+}
 
 double TermModel::at(const std::vector<double>& terms) const { return sum_of(terms, coefficients); }
 
