@@ -189,85 +189,14 @@ struct GapFiller::Scan {
 };
 
 GapFiller::GapFiller(const OrderProblem& problem, TimeDirection direction)
-    : problem_(problem),
-      microbatches_(problem.microbatches),
-      has_tail_(direction == TimeDirection::forwards),
-      work_(problem.stages.size() * SearchPass::count),
-      all_work_(work_and_updates(problem)),
-      stages_(stages_by_rank(problem)),
-      follows_(problem.ranks()),
-      free_(problem.ranks()),
-      link_(problem.ranks()),
-      held_(problem.ranks()),
-      next_(problem.ranks()),
-      done_(work_.size()),
-      seen_(work_.size(), 0),
-      arrival_(problem.cells()),
-      start_(problem.cells()),
-      sequence_(problem.ranks()) {
-  add_works(direction);
-}
-
-void GapFiller::connect(CellClass from, CellClass to, SearchTime transfer) {
-  work_[to].source = from;
-  work_[to].transfer = transfer;
-  work_[from].reader = to;
-}
-
-void GapFiller::add_works(TimeDirection direction) {
-  const bool forwards = direction == TimeDirection::forwards;
-  const std::uint32_t count = problem_.stage_count();
-  const auto join = [&](CellClass from, CellClass to, SearchTime transfer) {
-    forwards ? connect(from, to, transfer) : connect(to, from, transfer);
-  };
-  for (std::uint32_t s = 0; s < count; ++s) {
-    const OrderStage& stage = problem_.stages[s];
-    const CellClass f = cell_class(s, SearchPass::forward), i = f + SearchPass::input,
-                    w = f + SearchPass::weight;
-    for (std::uint32_t pass = 0; pass < SearchPass::count; ++pass) {
-      Work& work = work_[f + pass];
-      work.rank = stage.rank;
-      work.duration = stage.duration[pass];
-      work.change = forwards ? stage.change[pass] : -stage.change[pass];
-      work.during = forwards ? stage.during[pass] : stage.during[pass] - stage.change[pass];
-    }
-    work_[w].tail = stage.tail;
-    work_[forwards ? i : f].behind = forwards ? f : i;
-    work_[forwards ? w : i].behind = forwards ? i : w;
-    join(f, s + 1 == count ? i : cell_class(s + 1, SearchPass::forward), stage.to_after);
-    if (s > 0) join(i, cell_class(s - 1, SearchPass::input), stage.to_before);
-  }
-}
-
-void GapFiller::begin(const RankSequences& sequences) {
-  given_ = &sequences;
-  std::fill(free_.begin(), free_.end(), 0);
-  std::fill(link_.begin(), link_.end(), 0);
-  std::fill(held_.begin(), held_.end(), 0);
-  std::fill(done_.begin(), done_.end(), 0);
-  for (CellClass cell = 0; cell < work_.size(); ++cell) {
-    std::fill_n(arrival_.begin() + std::ptrdiff_t{cell} * microbatches_, microbatches_,
-                work_[cell].source == no_class ? 0 : never);
-  }
-  left_ = all_work_;
-  makespan_ = 0;
-  sum_of_starts_ = 0;
-  for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
-    const auto count = static_cast<std::uint32_t>(sequences[rank].size());
-    follows_[rank].resize(count + 1);
-    std::iota(follows_[rank].begin(), follows_[rank].end(), 1U);
-    follows_[rank][count] = 0;  // the first; `count` itself is the end
-    sequence_[rank].clear();
-  }
-  for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) choose(rank);
-}
+    : GreedyRun(problem, direction), follows_(problem.ranks()), seen_(work_.size(), 0) {}
 
 /// When the input of the next pass of a class is there; `never` while that is unknown.
 SearchTime GapFiller::ready(CellClass cell) const {
   const std::uint32_t microbatch = done_[cell];
   const CellClass behind = work_[cell].behind;
   if (behind != no_class && done_[behind] <= microbatch) return never;
-  return arrival_[std::size_t{cell} * microbatches_ + microbatch];
+  return arrival_[number(cell, microbatch)];
 }
 
 /// Whether a pass can run now, with those that it overtakes, which need up to `highest`, after it.
@@ -303,7 +232,7 @@ void GapFiller::look_at(std::uint32_t rank, std::uint32_t place, std::uint32_t b
     scan.wants_room = scan.wants_room || (first && at <= free_[rank]);
     return;
   }
-  const Next next{std::max(at, free_[rank]), place, before};
+  const Next next{std::max(at, free_[rank]), cell, place, before};
   if (scan.tail && pass == SearchPass::weight) {
     if (scan.spare.start == never) scan.spare = next;
     return;
@@ -332,62 +261,25 @@ void GapFiller::choose(std::uint32_t rank) {
     scan.held += work_[cell].change;
     before = place;
   }
-  const bool spare = scan.spare.start < never &&
-                     (scan.best.start == never || scan.wants_room ||
-                      fills_gap(scan.best.start - scan.spare.start, given[scan.spare.place]));
+  const bool spare =
+      scan.spare.start < never && (scan.best.start == never || scan.wants_room ||
+                                   fills_gap(scan.best.start - scan.spare.start, scan.spare.cell));
   next_[rank] = spare ? scan.spare : scan.best;
-}
-
-std::uint32_t GapFiller::earliest_rank() const {
-  const auto first = std::min_element(
-      next_.begin(), next_.end(), [](const Next& a, const Next& b) { return a.start < b.start; });
-  return static_cast<std::uint32_t>(first - next_.begin());
-}
-
-/// An input of a pass arrives; the rank that runs it decides again.
-void GapFiller::arrive(CellClass cell, std::uint32_t microbatch, SearchTime time,
-                       std::uint32_t from) {
-  arrival_[std::size_t{cell} * microbatches_ + microbatch] = time;
-  const std::uint32_t rank = work_[cell].rank;
-  if (rank != from && done_[cell] == microbatch) choose(rank);
-}
-
-/// Starts what a rank has chosen; returns a time that the makespan cannot be below.
-SearchTime GapFiller::start(std::uint32_t rank) {
-  const auto [begin, place, before] = next_[rank];
-  const CellClass cell = (*given_)[rank][place];
-  const Work& work = work_[cell];
-  follows_[rank][before] = follows_[rank][place];
-  const std::uint32_t microbatch = done_[cell]++;
-  const SearchTime end = begin + work.duration;
-  start_[std::size_t{cell} * microbatches_ + microbatch] = begin;
-  sequence_[rank].push_back(cell);
-  free_[rank] = end;
-  held_[rank] += work.change;
-  left_[rank] -= work.duration;
-  makespan_ = std::max(makespan_, end + left_[rank]);
-  if (has_tail_ && microbatch + 1 == microbatches_ &&
-      cell % SearchPass::count == SearchPass::weight) {
-    link_[rank] = work.tail.reduced(end, link_[rank]);
-    makespan_ = std::max(makespan_, link_[rank] + work.tail.rest);
-  }
-  if (cell % SearchPass::count == SearchPass::input) sum_of_starts_ += static_cast<double>(begin);
-  if (work.reader != no_class) {
-    arrive(work.reader, microbatch, end + work_[work.reader].transfer, rank);
-  }
-  choose(rank);
-  return makespan_;
 }
 
 bool GapFiller::run(const RankSequences& sequences, const FillRule& rule, SearchTime limit) {
   rule_ = rule;
-  begin(sequences);
-  for (std::size_t left = problem_.cells(); left > 0; --left) {
-    const std::uint32_t rank = earliest_rank();
-    if (next_[rank].start == never || start(rank) > limit) return false;
+  given_ = &sequences;
+  for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
+    const auto count = static_cast<std::uint32_t>(sequences[rank].size());
+    follows_[rank].resize(count + 1);
+    std::iota(follows_[rank].begin(), follows_[rank].end(), 1U);
+    follows_[rank][count] = 0;  // the first; `count` itself is the end
   }
-  for (const SearchTime end : free_) sum_of_starts_ += static_cast<double>(end);
-  return true;
+  return run_all(limit, [this](std::uint32_t rank, const Next* ran) {
+    if (ran != nullptr) follows_[rank][ran->before] = follows_[rank][ran->place];
+    choose(rank);
+  });
 }
 
 }  // namespace penstock

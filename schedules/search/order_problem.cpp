@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -170,6 +171,24 @@ void OrderWriter::add(std::uint32_t stage, std::uint32_t pass, ActivationForm fo
     sequence.push_back(weight);
     ++done_[weight];
   }
+}
+
+std::vector<PassLinks> pass_links(const OrderProblem& problem, TimeDirection direction) {
+  std::vector<PassLinks> links(problem.stages.size() * SearchPass::count);
+  const auto connect = [&](CellClass from, CellClass to, SearchTime transfer) {
+    if (direction == TimeDirection::backwards) std::swap(from, to);
+    links[to].source = from;
+    links[to].transfer = transfer;
+    links[from].reader = to;
+  };
+  const std::uint32_t count = problem.stage_count();
+  for (std::uint32_t s = 0; s < count; ++s) {
+    const OrderStage& stage = problem.stages[s];
+    const CellClass f = cell_class(s, SearchPass::forward), i = f + SearchPass::input;
+    connect(f, s + 1 == count ? i : cell_class(s + 1, SearchPass::forward), stage.to_after);
+    if (s > 0) connect(i, cell_class(s - 1, SearchPass::input), stage.to_before);
+  }
+  return links;
 }
 
 std::vector<std::vector<std::uint32_t>> stages_by_rank(const OrderProblem& problem) {

@@ -98,6 +98,23 @@ constexpr CellClass cell_class(std::uint32_t stage, std::uint32_t pass) {
   return SearchPass::count * stage + pass;
 }
 
+constexpr CellClass no_class = UINT32_MAX;
+
+/// Which way time runs: backwards, an order ends with its F's, each pass comes before what it
+/// reads, and the last microbatch is the first.
+enum class TimeDirection : std::uint8_t { forwards, backwards };
+
+/// What a pass reads and who reads it, of the same microbatch.
+struct PassLinks {
+  CellClass source = no_class;
+  SearchTime transfer = 0;  // from the end of the source
+  CellClass reader = no_class;
+};
+
+/// By class.
+std::vector<PassLinks> pass_links(const OrderProblem& problem,
+                                  TimeDirection direction = TimeDirection::forwards);
+
 /// By rank: its passes in order.
 using RankSequences = std::vector<std::vector<CellClass>>;
 

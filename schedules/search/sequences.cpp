@@ -3,43 +3,27 @@
 #include <algorithm>
 
 namespace penstock {
-namespace {
-
-constexpr CellClass no_class = UINT32_MAX;
-
-}  // namespace
 
 SequenceTimes::SequenceTimes(const OrderProblem& problem)
     : problem_(problem),
       microbatches_(problem.microbatches),
       duration_(problem.cells()),
       tail_(problem.stages.size()),
-      source_(problem.stages.size() * SearchPass::count, no_class),
-      transfer_(source_.size(), 0),
-      reader_(source_.size(), no_class),
-      done_(source_.size()),
+      links_(pass_links(problem)),
+      done_(links_.size()),
       at_(problem.ranks()),
       free_(problem.ranks()),
       link_(problem.ranks()),
       start_(problem.cells()),
       latest_(problem.cells()),
       order_(problem.cells()) {
-  const auto connect = [this](CellClass from, CellClass to, SearchTime transfer) {
-    source_[to] = from;
-    transfer_[to] = transfer;
-    reader_[from] = to;
-  };
-  const std::uint32_t count = problem.stage_count();
-  for (std::uint32_t s = 0; s < count; ++s) {
+  for (std::uint32_t s = 0; s < problem.stage_count(); ++s) {
     const OrderStage& stage = problem.stages[s];
-    const CellClass f = cell_class(s, SearchPass::forward), i = f + SearchPass::input;
     tail_[s] = stage.tail;
     for (std::uint32_t pass = 0; pass < SearchPass::count; ++pass) {
-      std::fill_n(duration_.begin() + std::ptrdiff_t{f + pass} * microbatches_, microbatches_,
-                  stage.duration[pass]);
+      std::fill_n(duration_.begin() + std::ptrdiff_t{cell_class(s, pass)} * microbatches_,
+                  microbatches_, stage.duration[pass]);
     }
-    connect(f, s + 1 == count ? i : cell_class(s + 1, SearchPass::forward), stage.to_after);
-    if (s > 0) connect(i, cell_class(s - 1, SearchPass::input), stage.to_before);
   }
 }
 
@@ -85,10 +69,10 @@ bool SequenceTimes::advance(std::uint32_t rank, const std::vector<CellClass>& se
     const std::uint32_t microbatch = done_[cell], pass = cell % SearchPass::count;
     SearchTime begin = free;
     if (pass != SearchPass::forward && done_[cell - 1] <= microbatch) return false;
-    if (const CellClass from = source_[cell]; from != no_class) {
+    if (const CellClass from = links_[cell].source; from != no_class) {
       if (done_[from] <= microbatch) break;
       const std::size_t input = std::size_t{from} * microbatches_ + microbatch;
-      begin = std::max(begin, start_[input] + duration_[input] + transfer_[cell]);
+      begin = std::max(begin, start_[input] + duration_[input] + links_[cell].transfer);
     }
     if (pass == SearchPass::input) sum_of_starts_ += static_cast<double>(begin);
     const auto number = static_cast<std::uint32_t>(std::size_t{cell} * microbatches_ + microbatch);
@@ -148,8 +132,9 @@ void SequenceTimes::find_latest() {
       last = std::min(last, reduced - (tail_of.whole - tail_of.rest));
       reduced -= tail_of.link;
     }
-    if (const CellClass to = reader_[cell]; to != no_class) {
-      last = std::min(last, latest_[std::size_t{to} * microbatches_ + microbatch] - transfer_[to]);
+    if (const CellClass to = links_[cell].reader; to != no_class) {
+      last = std::min(last,
+                      latest_[std::size_t{to} * microbatches_ + microbatch] - links_[to].transfer);
     }
     follows = latest_[number] = last - duration_[number];
   }

@@ -38,9 +38,7 @@ class SequenceTimes {
   std::uint32_t microbatches_;
   std::vector<SearchTime> duration_;      // by cell
   std::vector<StageTail> tail_;           // by stage, in the form of its last activation
-  std::vector<CellClass> source_;         // by class: the class of its input, or no_class
-  std::vector<SearchTime> transfer_;      // by class: from the end of that input
-  std::vector<CellClass> reader_;         // by class: the class that reads its output
+  std::vector<PassLinks> links_;          // by class
   std::vector<std::uint32_t> done_, at_;  // by class; by rank
   std::vector<SearchTime> free_, link_, start_, latest_;  // by rank; by cell
   std::vector<std::uint32_t> order_;  // cells in the order in which they were timed
