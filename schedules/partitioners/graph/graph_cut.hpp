@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -40,8 +41,27 @@ struct StageEnds {
 };
 
 /// The time of a stage; `compute_s` is that of the whole stage on one device, or on one group.
-double stage_time(const IdealSpace& space, const ReplicaPrices& prices, double compute_s,
-                  const ReplicatedStage& stage, StageEnds ends);
+inline double stage_time(const IdealSpace& space, const ReplicaPrices& prices, double compute_s,
+                         const ReplicatedStage& stage, StageEnds ends) {
+  const double replicas = stage.replicas;
+  const double parameters = space.parameter_bytes[stage.upto] - space.parameter_bytes[stage.before];
+  const double share = prices.seconds_per_byte / replicas;
+  const bool single = stage.before == 0 && stage.upto + 1 == space.size();
+  const double reduced = 4 * (replicas - 1) * parameters * share;
+  const double own =
+      (compute_s + (single ? reduced / prices.single_stage_share : reduced)) / replicas;
+  const double in = ends.receives ? space.boundary_bytes[stage.before] * share : 0;
+  const double out = ends.sends ? space.boundary_bytes[stage.upto] * share : 0;
+  switch (prices.transfers) {
+    case CutTransfers::none:
+      return own;
+    case CutTransfers::overlap:
+      return std::max({own, 2 * in, 2 * out});
+    case CutTransfers::serial:
+      return own + in + out;
+  }
+  return own;
+}
 
 /// The same with the ends of a whole model: the first stage is charged for its output only where
 /// the prices say so.

@@ -24,11 +24,7 @@ class GroupTable {
         prices_(levels.inside),
         devices_(levels.devices),
         charges_twice_(levels.charges_twice),
-        within_(ideals_within(space)) {
-    for (std::uint32_t r = 0; r <= devices_; ++r) {
-      share_.push_back(prices_.seconds_per_byte / std::max(1U, r));
-    }
-  }
+        within_(ideals_within(space)) {}
 
   /// Fills the table for the ideals that hold `first`.
   void fill(std::uint32_t first) {
@@ -66,11 +62,6 @@ class GroupTable {
     std::uint32_t before = 0;
     std::uint32_t replicas = 0;
   };
-  /// The time of a stage with another one of its group behind it, and at the end of the group.
-  struct StageTime {
-    double within;
-    double ending;
-  };
   static void take(double value, const ReplicatedStage& stage, Cell& cell) {
     if (value < cell.value) cell = {value, stage.before, stage.replicas};
   }
@@ -101,37 +92,23 @@ class GroupTable {
     return most;
   }
 
-  /// As stage_time, but for its ends; what passes between groups is charged there.
-  StageTime time_of(const ReplicatedStage& stage) const {
-    const double replicas = stage.replicas;
-    const double share = share_[stage.replicas];
-    const double parameters =
-        space_.parameter_bytes[stage.upto] - space_.parameter_bytes[stage.before];
+  /// A stage has another one of its group behind it, or stands at the end of the group: what passes
+  /// between groups is charged there.
+  void add(const ReplicatedStage& stage) {
     const double compute = space_.compute_s[stage.upto] - space_.compute_s[stage.before];
-    const double own = (compute + 4 * (replicas - 1) * parameters * share) / replicas;
     const bool first = stage.before == first_;
     const bool sends = stage.upto + 1 < space_.size() && (!first || prices_.counts_first_output);
-    const double in = first ? 0 : space_.boundary_bytes[stage.before] * share;
-    const double out = sends ? space_.boundary_bytes[stage.upto] * share : 0;
-    const double within = with_transfers(own, in, out);
-    return {within, charges_twice_ && !first ? within : with_transfers(own, in, 0)};
-  }
-
-  double with_transfers(double own, double in, double out) const {
-    if (prices_.transfers == CutTransfers::none) return own;
-    if (prices_.transfers == CutTransfers::serial) return own + in + out;
-    return std::max({own, 2 * in, 2 * out});
-  }
-
-  void add(const ReplicatedStage& stage) {
-    const StageTime time = time_of(stage);
+    const double within = stage_time(space_, prices_, compute, stage, {!first, sends});
+    const double ending = !sends || (charges_twice_ && !first)
+                              ? within
+                              : stage_time(space_, prices_, compute, stage, {!first, false});
     const Cell* before = &open_[cell(stage.before, 0)];
     Cell* open = &open_[cell(stage.upto, 0)];
     Cell* closed = &closed_[cell(stage.upto, 0)];
     for (std::uint32_t n = stage.replicas; n <= devices_; ++n) {
       const double value = before[n - stage.replicas].value;
-      take(std::max(value, time.within), stage, open[n]);
-      take(std::max(value, time.ending), stage, closed[n]);
+      take(std::max(value, within), stage, open[n]);
+      take(std::max(value, ending), stage, closed[n]);
     }
   }
 
@@ -140,7 +117,6 @@ class GroupTable {
   std::uint32_t devices_;
   bool charges_twice_;
   std::vector<std::vector<std::uint32_t>> within_;
-  std::vector<double> share_;  // by replicas: seconds per byte
   std::uint32_t first_ = 0;
   std::vector<Cell> open_;    // by ideal and devices: with another stage of the group behind it
   std::vector<Cell> closed_;  // at the end of the group
