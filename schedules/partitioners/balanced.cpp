@@ -9,9 +9,7 @@ namespace {
 /// The cuts of least bottleneck. Layers fill the stages, so there always are some.
 ChainCuts least(const CutProblem& problem, const CutChain& chain, std::uint32_t stages) {
   if (problem.transfers == CutTransfers::none || !problem.bandwidth_bytes_per_s) {
-    ChainCuts best = least_bottleneck(chain.compute_s, stages);
-    if (problem.exactly) split_to(stages, best.value, chain.compute_s, {}, best.cuts);
-    return best;
+    return (problem.exactly ? balanced_cuts : least_bottleneck)(chain.compute_s, stages);
   }
   const bool beside = problem.transfers == CutTransfers::overlap;
   return *(beside ? least_bottleneck_beside : least_bottleneck_in_sequence)(

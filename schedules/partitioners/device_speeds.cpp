@@ -143,8 +143,10 @@ class OrderTable {
   std::vector<From> from_;
 };
 
-/// For each state the ends that its stages reach, as bits. The furthest is not enough: what comes
-/// next may fit on a device only nearer to the front, and each device needs a layer.
+/// Probes for the same where costs do not fall when a stage grows; they take O(probes x states x
+/// classes x size / 64) time. For each state the ends that its stages reach, as bits. The furthest
+/// is not enough: what comes next may fit on a device only nearer to the front, and each device
+/// needs a layer.
 class ReachProbes {
  public:
   ReachProbes(std::uint32_t size, const DeviceClasses& classes, const DeviceCost& cost)
@@ -258,17 +260,6 @@ class ReachProbes {
   std::vector<StageEnds> stage_ends_;  // by stage and class
   double next_ = no_cut;
 };
-/// As OrderTable for costs that do not fall when a stage grows, in time O(probes x states x classes
-/// x size / 64).
-std::optional<DeviceCut> least_over_orders_by_reach(std::uint32_t size,
-                                                    const DeviceClasses& classes,
-                                                    const DeviceCost& cost) {
-  ReachProbes probes(size, classes, cost);
-  Probe<DeviceCut> first = probes(std::numeric_limits<double>::max());
-  if (!first.found) return std::nullopt;
-  Probe<DeviceCut> best = bisect<DeviceCut>(0, std::move(first), probes);
-  return std::move(best.found);
-}
 
 /// What a rank is: equal ones form a class.
 struct Device {
@@ -332,10 +323,7 @@ class StagePrice {
                     const Device& device) const {
     const double memory = stage_memory(problem_, chain_, begin, end, stage, stages_);
     if (memory > device.memory_bytes) return std::numeric_limits<double>::infinity();
-    const double own = (chain_.compute_s[end] - chain_.compute_s[begin]) / device.speed;
-    const double in = chain_.boundary_s[begin];
-    const double out = chain_.boundary_s[end];
-    return problem_.transfers == CutTransfers::serial ? own + in + out : std::max({own, in, out});
+    return stage_s(problem_, chain_, begin, end, device.speed);
   }
 
  private:
@@ -370,7 +358,7 @@ std::optional<DeviceCut> in_any_order(const CutProblem& problem, const Classes& 
   const std::uint64_t states = states_of(counts);
   const bool few = states <= most_states && states * (problem.size() / 64 + 1) <= most_words;
   if (problem.transfers == CutTransfers::none && few) {
-    return least_over_orders_by_reach(problem.size(), counts, cost);
+    return bisect<DeviceCut>(ReachProbes(problem.size(), counts, cost)).found;
   }
   throw InputError("/partition/keep_order",
                    fmt::format("{} classes of devices have too many orders to search; "

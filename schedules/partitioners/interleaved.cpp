@@ -25,6 +25,7 @@ struct ChunkChain {
   bool in_sequence = false;            // boundaries add to a rank's load, or run beside it
 };
 
+/// By rank. A boundary between chunks of one rank costs nothing.
 std::vector<double> loads(const ChunkChain& chain, std::uint32_t ranks, const ChunkCut& cut) {
   std::vector<double> own(ranks, 0), in(ranks, 0), out(ranks, 0);
   const std::size_t chunks = cut.ranks.size();
@@ -47,22 +48,20 @@ struct ChunkScore {
   friend auto operator<=>(const ChunkScore&, const ChunkScore&) = default;
 };
 
-ChunkScore score_of(const ChunkChain& chain, std::uint32_t ranks, const ChunkCut& cut) {
-  ChunkScore score;
-  for (const double load : loads(chain, ranks, cut)) {
-    score.busiest = std::max(score.busiest, load);
-    score.squares += load * load;
-  }
-  return score;
-}
-
 class ChunkSearch {
  public:
   ChunkSearch(const ChunkChain& chain, std::uint32_t ranks, bool fixed, std::uint64_t evaluations)
       : chain_(chain), ranks_(ranks), fixed_(fixed), left_(evaluations) {}
 
   bool is_spent() const { return left_ == 0; }
-  ChunkScore score(const ChunkCut& cut) const { return score_of(chain_, ranks_, cut); }
+  ChunkScore score(const ChunkCut& cut) const {
+    ChunkScore score;
+    for (const double load : loads(chain_, ranks_, cut)) {
+      score.busiest = std::max(score.busiest, load);
+      score.squares += load * load;
+    }
+    return score;
+  }
 
   void descend(ChunkCut& cut) {
     const auto size = std::uint32_t(chain_.prefix_s.size()) - 1;
@@ -142,11 +141,6 @@ ChunkCut changed_chunks(const ChunkCut& cut, bool fixed, std::uint64_t seed, std
   return changed;
 }
 
-/// The load of the busiest rank. A boundary between chunks of one rank costs nothing.
-double busiest(const ChunkChain& chain, std::uint32_t ranks, const ChunkCut& cut) {
-  return score_of(chain, ranks, cut).busiest;
-}
-
 /// Moves boundaries, and swaps the ranks of chunks unless these are `fixed`, while the busiest rank
 /// gets less to do or as much over fewer ranks; then from changes by chance, `evaluations` times in
 /// all.
@@ -160,14 +154,12 @@ void improve_chunks(const ChunkChain& chain, std::uint32_t ranks, bool fixed,
     search.descend(other);
     if (search.score(other) < search.score(cut)) cut = std::move(other);
   }
-  cut.value = busiest(chain, ranks, cut);
+  cut.value = search.score(cut).busiest;
 }
 
 /// Chunks on ranks in turn, cut at the least bottleneck of a chunk.
 ChunkCut in_turn(const CutProblem& problem, const CutChain& chain, std::uint32_t chunks) {
-  ChainCuts balanced = least_bottleneck(chain.compute_s, chunks);
-  split_to(chunks, balanced.value, chain.compute_s, {}, balanced.cuts);
-  ChunkCut cut{.value = 0, .cuts = std::move(balanced.cuts), .ranks = {}};
+  ChunkCut cut{.value = 0, .cuts = balanced_cuts(chain.compute_s, chunks).cuts, .ranks = {}};
   for (std::uint32_t c = 0; c < chunks; ++c) cut.ranks.push_back(c % std::max(1U, problem.ranks));
   return cut;
 }

@@ -12,18 +12,10 @@ namespace {
 
 /// Cuts to start from: of the least bottleneck, or, where these do not fit, of the least memory.
 SimulatedCuts start(const CutProblem& problem, const CutChain& chain, CutJudge& judge) {
-  const std::uint32_t stages = judge.stages();
-  ChainCuts balanced = least_bottleneck(chain.compute_s, stages);
-  split_to(stages, balanced.value, chain.compute_s, {}, balanced.cuts);
   SimulatedCuts best;
-  judge.take(balanced.cuts, true, best);
+  judge.take(balanced_cuts(chain.compute_s, judge.stages()).cuts, true, best);
   if (!problem.memory_bytes || !best.cuts.empty()) return best;
-  const StageCost memory = [&](std::uint32_t begin, std::uint32_t end, std::uint32_t stage) {
-    return stage_memory(problem, chain, begin, end, stage, stages);
-  };
-  const StageCost nothing = [](std::uint32_t, std::uint32_t, std::uint32_t) { return 0.0; };
-  const auto least = least_by_stage(problem.size(), stages, memory, nothing, 0);
-  judge.take(least->cuts, true, best);
+  judge.take(least_memory(problem, chain, judge.stages()).cuts, true, best);
   return best;
 }
 

@@ -1,6 +1,7 @@
 #include "schedules/partitioners/chain/bottleneck.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "schedules/partitioners/problem/cut_problem.hpp"
 
@@ -68,6 +69,43 @@ double longest_layer(std::span<const double> prefix) {
 /// A stage costs at least its share; rounding a difference may take half a unit off.
 double least_share(std::span<const double> prefix, std::uint32_t stages) {
   return prefix.back() / stages * (1 - 4e-16);
+}
+
+/// The best place to split a stage in two, if any: where the longer half is shortest.
+std::optional<std::uint32_t> best_split(std::uint32_t begin, std::uint32_t end, double value,
+                                        std::span<const double> prefix,
+                                        std::span<const double> boundary) {
+  std::optional<std::uint32_t> best;
+  double least = no_cut;
+  for (std::uint32_t i = begin + 1; i < end; ++i) {
+    if (!boundary.empty() && boundary[i] > value) continue;
+    const double longer = std::max(prefix[i] - prefix[begin], prefix[end] - prefix[i]);
+    if (longer < least) {
+      least = longer;
+      best = i;
+    }
+  }
+  return best;
+}
+
+/// Splits stages until there are `stages`, the longest one first and near its middle, at positions
+/// that cost at most `value`.
+void split_to(std::uint32_t stages, double value, std::span<const double> prefix,
+              std::span<const double> boundary, std::vector<std::uint32_t>& cuts) {
+  while (cuts.size() < stages + 1) {
+    std::optional<std::uint32_t> split;
+    double longest = -1;
+    for (std::size_t s = 1; s < cuts.size(); ++s) {
+      const double cost = prefix[cuts[s]] - prefix[cuts[s - 1]];
+      if (cost <= longest || cuts[s] - cuts[s - 1] < 2) continue;
+      const auto place = best_split(cuts[s - 1], cuts[s], value, prefix, boundary);
+      if (!place) continue;
+      longest = cost;
+      split = place;
+    }
+    if (!split) return;
+    cuts.insert(std::upper_bound(cuts.begin(), cuts.end(), *split), *split);
+  }
 }
 
 /// Where overlapped boundaries cost too much, no stage ends.
@@ -252,23 +290,6 @@ class SequenceProbes {
   double next_ = no_cut;
 };
 
-/// The best place to split a stage in two, if any: where the longer half is shortest.
-std::optional<std::uint32_t> best_split(std::uint32_t begin, std::uint32_t end, double value,
-                                        std::span<const double> prefix,
-                                        std::span<const double> boundary) {
-  std::optional<std::uint32_t> best;
-  double least = no_cut;
-  for (std::uint32_t i = begin + 1; i < end; ++i) {
-    if (!boundary.empty() && boundary[i] > value) continue;
-    const double longer = std::max(prefix[i] - prefix[begin], prefix[end] - prefix[i]);
-    if (longer < least) {
-      least = longer;
-      best = i;
-    }
-  }
-  return best;
-}
-
 /// A value that some cuts meet: the dearest boundaries of cuts that are best without any.
 double value_without(std::span<const double> prefix, std::span<const double> boundary,
                      const ChainCuts& plain) {
@@ -298,24 +319,6 @@ std::optional<ChainCuts> least_with(Probes probes, std::span<const double> prefi
 
 }  // namespace
 
-void split_to(std::uint32_t stages, double value, std::span<const double> prefix,
-              std::span<const double> boundary, std::vector<std::uint32_t>& cuts) {
-  while (cuts.size() < stages + 1) {
-    std::optional<std::uint32_t> split;
-    double longest = -1;
-    for (std::size_t s = 1; s < cuts.size(); ++s) {
-      const double cost = prefix[cuts[s]] - prefix[cuts[s - 1]];
-      if (cost <= longest || cuts[s] - cuts[s - 1] < 2) continue;
-      const auto place = best_split(cuts[s - 1], cuts[s], value, prefix, boundary);
-      if (!place) continue;
-      longest = cost;
-      split = place;
-    }
-    if (!split) return;
-    cuts.insert(std::upper_bound(cuts.begin(), cuts.end(), *split), *split);
-  }
-}
-
 ChainCuts least_bottleneck(std::span<const double> prefix, std::uint32_t stages) {
   PlainProbes probe(prefix, stages);
   const double longest = longest_layer(prefix);
@@ -326,6 +329,12 @@ ChainCuts least_bottleneck(std::span<const double> prefix, std::uint32_t stages)
   if (!first.found) first = probe(prefix.back());
   Probe<Cuts> best = bisect<Cuts>(low, std::move(first), probe);
   return {best.value, std::move(*best.found)};
+}
+
+ChainCuts balanced_cuts(std::span<const double> prefix, std::uint32_t stages) {
+  ChainCuts best = least_bottleneck(prefix, stages);
+  split_to(stages, best.value, prefix, {}, best.cuts);
+  return best;
 }
 
 std::optional<ChainCuts> least_bottleneck_beside(std::span<const double> prefix,

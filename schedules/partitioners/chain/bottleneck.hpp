@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace penstock {
@@ -18,6 +20,10 @@ struct ChainCuts {
 /// `prefix` starts at 0 and does not descend.
 ChainCuts least_bottleneck(std::span<const double> prefix, std::uint32_t stages);
 
+/// The same in as many stages as there are layers for, up to `stages`: the longest are split
+/// further.
+ChainCuts balanced_cuts(std::span<const double> prefix, std::uint32_t stages);
+
 /// The same where position i as a boundary alone costs boundary[i], beside the stages: the greatest
 /// of both counts. Nothing when exactly `stages` stages are asked for and there are fewer layers.
 std::optional<ChainCuts> least_bottleneck_beside(std::span<const double> prefix,
@@ -30,11 +36,6 @@ std::optional<ChainCuts> least_bottleneck_beside(std::span<const double> prefix,
 std::optional<ChainCuts> least_bottleneck_in_sequence(std::span<const double> prefix,
                                                       std::span<const double> boundary,
                                                       std::uint32_t stages, bool exactly);
-
-/// Splits stages until there are `stages`, the longest one first and near its middle, at positions
-/// that cost at most `value`.
-void split_to(std::uint32_t stages, double value, std::span<const double> prefix,
-              std::span<const double> boundary, std::vector<std::uint32_t>& cuts);
 
 /// What a probe finds for a value: cuts with their actual value, at most the probed one; or the
 /// least value above it that could do better.
@@ -58,6 +59,13 @@ Probe<Cuts> bisect(double low, Probe<Cuts> best, Prober&& probe) {
     }
   }
   return best;
+}
+
+/// The same where any value may be feasible, or none; then it finds nothing.
+template <class Cuts, class Prober>
+Probe<Cuts> bisect(Prober&& probe) {
+  Probe<Cuts> first = probe(std::numeric_limits<double>::max());
+  return first.found ? bisect<Cuts>(0, std::move(first), probe) : first;
 }
 
 }  // namespace penstock

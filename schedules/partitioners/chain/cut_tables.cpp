@@ -1,9 +1,6 @@
 #include "schedules/partitioners/chain/cut_tables.hpp"
 
 #include <algorithm>
-#include <limits>
-
-#include "schedules/partitioners/problem/cut_problem.hpp"
 
 namespace penstock {
 namespace {
@@ -170,10 +167,17 @@ std::optional<ChainCuts> least_by_stage(std::uint32_t size, std::uint32_t stages
                                         const StageCost& cost, const StageCost& limited,
                                         double limit) {
   StageProbes probes(size, stages, cost, limited, limit);
-  Probe<Cuts> first = probes(std::numeric_limits<double>::max());
-  if (!first.found) return std::nullopt;
-  Probe<Cuts> best = bisect<Cuts>(0, std::move(first), probes);
+  Probe<Cuts> best = bisect<Cuts>(probes);
+  if (!best.found) return std::nullopt;
   return ChainCuts{best.value, std::move(*best.found)};
+}
+
+ChainCuts least_memory(const CutProblem& problem, const CutChain& chain, std::uint32_t stages) {
+  const StageCost memory = [&](std::uint32_t begin, std::uint32_t end, std::uint32_t stage) {
+    return stage_memory(problem, chain, begin, end, stage, stages);
+  };
+  const StageCost nothing = [](std::uint32_t, std::uint32_t, std::uint32_t) { return 0.0; };
+  return *least_by_stage(problem.size(), stages, memory, nothing, 0);
 }
 
 std::optional<ChainCuts> least_by_any_stage(std::uint32_t size, std::uint32_t stages,

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "schedules/partitioners/chain/bottleneck.hpp"
+#include "schedules/partitioners/problem/cut_problem.hpp"
 
 namespace penstock {
 
@@ -31,6 +32,9 @@ using StageCost =
 std::optional<ChainCuts> least_by_stage(std::uint32_t size, std::uint32_t stages,
                                         const StageCost& cost, const StageCost& limited,
                                         double limit);
+
+/// The same for the memory of stages, without a limit.
+ChainCuts least_memory(const CutProblem& problem, const CutChain& chain, std::uint32_t stages);
 
 /// The same for any costs, such as those with boundaries, in time O(stages x size^2).
 std::optional<ChainCuts> least_by_any_stage(std::uint32_t size, std::uint32_t stages,

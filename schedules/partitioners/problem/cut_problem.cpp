@@ -77,6 +77,13 @@ std::uint32_t in_flight(const CutProblem& problem, std::uint32_t stage, std::uin
   return std::min(problem.microbatches, stages - stage);
 }
 
+double stage_s(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,
+               std::uint32_t end, double speed) {
+  const double own = (chain.compute_s[end] - chain.compute_s[begin]) / speed;
+  const double in = chain.boundary_s[begin], out = chain.boundary_s[end];
+  return problem.transfers == CutTransfers::serial ? own + in + out : std::max({own, in, out});
+}
+
 double pass_memory(const CutChain& chain, std::uint32_t begin, std::uint32_t end) {
   const double recomputed = chain.recomputed_bytes[end] - chain.recomputed_bytes[begin];
   if (chain.most_workspace.empty() || begin == end) return recomputed;

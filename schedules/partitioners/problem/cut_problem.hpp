@@ -140,6 +140,11 @@ CutChain chain_of(const CutProblem& problem);
 /// Microbatches that stage `stage` of `stages` holds at most, in the problem's order or under 1F1B.
 std::uint32_t in_flight(const CutProblem& problem, std::uint32_t stage, std::uint32_t stages);
 
+/// The time of the layers [begin, end) as a stage with its boundaries, as the problem has
+/// transfers; its device computes `speed` times as fast.
+double stage_s(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,
+               std::uint32_t end, double speed = 1);
+
 /// Bytes that one pass over the layers [begin, end) needs: what it recomputes, and workspace.
 double pass_memory(const CutChain& chain, std::uint32_t begin, std::uint32_t end);
 
