@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "experiments/input/formats/torch_csv.hpp"
@@ -13,6 +14,13 @@
 #include "sim/report/memory.hpp"
 
 namespace penstock::testing {
+namespace {
+
+Outcome outcome_of(const PricedPlan& priced, const Timeline& timeline) {
+  return {priced.plan, priced.costs, timeline, summarize(priced.plan, priced.costs, timeline)};
+}
+
+}  // namespace
 
 Schedule order_of(std::string_view csv) { return read_torch_csv(csv).schedule; }
 
@@ -44,6 +52,20 @@ HardwareSpec link(double latency_us, double bandwidth_bytes_per_s) {
   return spec;
 }
 
+System in_pairs(const std::vector<std::uint32_t>& ranks, std::string_view order, double forward_us,
+                double transfer_us) {
+  std::vector<std::vector<Rank>> on;
+  for (const std::uint32_t rank : ranks) on.push_back({Rank{rank}});
+  std::vector<std::vector<Stage>> chains;
+  for (std::uint32_t s = 0; s < ranks.size(); s += 2) chains.push_back({Stage{s}, Stage{s + 1}});
+  Layer stage = stage_of(forward_us, 0);
+  stage.activation_bytes = transfer_us * 1000;
+  return {Placement::given(*std::ranges::max_element(ranks) + 1, on, chains),
+          order_of(order),
+          {stage, stage},
+          link(0, 1e9)};
+}
+
 Plan lowered(const System& system) {
   if (const auto fault = find_order_fault(system.schedule, system.placement)) {
     throw std::logic_error("the order has a fault: " + fault->text);
@@ -72,13 +94,12 @@ PricedPlan priced(const System& system) {
   return all;
 }
 
-Outcome simulated(const System& system) {
-  Outcome outcome;
-  outcome.plan = lowered(system);
-  outcome.costs = priced(system, outcome.plan);
-  outcome.timeline = relax({outcome.plan, outcome.costs});
-  outcome.report = summarize(outcome.plan, outcome.costs, outcome.timeline);
-  return outcome;
+Outcome simulated(const System& system) { return simulated(priced(system)); }
+
+Outcome simulated(const PricedPlan& priced) { return outcome_of(priced, relax(priced)); }
+
+Outcome by_events(const PricedPlan& priced) {
+  return outcome_of(priced, timeline_of(run_events(priced)));
 }
 
 Timeline timeline_of(RunOutcome outcome) {

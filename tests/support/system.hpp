@@ -50,12 +50,20 @@ Layer stage_of(double forward_us, double backward_us);
 HardwareSpec delay(double transfer_us);
 HardwareSpec link(double latency_us, double bandwidth_bytes_per_s);
 
+/// Chains of two stages each: stage s is on rank `ranks[s]`. F takes `forward_us`, and a transfer
+/// `transfer_us` alone, at 1 GB/s.
+System in_pairs(const std::vector<std::uint32_t>& ranks, std::string_view order,
+                double forward_us = 1, double transfer_us = 4);
+
 /// The plan of a system; fails the test if the order has a fault or deadlocks.
 Plan lowered(const System& system);
 Costs priced(const System& system, const Plan& plan);
 /// Lowered and priced.
 PricedPlan priced(const System& system);
 Outcome simulated(const System& system);
+Outcome simulated(const PricedPlan& priced);
+/// As the event engine runs it; fails the test if it comes to a halt.
+Outcome by_events(const PricedPlan& priced);
 /// The timeline of a finished run; fails the test if it did not finish.
 Timeline timeline_of(RunOutcome outcome);
 

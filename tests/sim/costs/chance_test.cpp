@@ -70,11 +70,9 @@ const char* const gpipe = "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1";
 const char* const one_f_one_b = "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1";
 
 Outcome drawn_run(const System& system, const Chance& chance) {
-  Outcome outcome{.plan = lowered(system)};
-  outcome.costs = draw(outcome.plan, priced(system, outcome.plan), chance, 0);
-  outcome.timeline = relax({outcome.plan, outcome.costs});
-  outcome.report = summarize(outcome.plan, outcome.costs, outcome.timeline);
-  return outcome;
+  PricedPlan all = priced(system);
+  all.costs = draw(all.plan, all.costs, chance, 0);
+  return simulated(all);
 }
 
 }  // namespace

@@ -27,11 +27,7 @@ struct TwoPairs {
 
   TwoPairs(std::string_view order, double forward_us, double first, double second,
            Sharing sharing = Sharing::fair)
-      : system{Placement::given(4, {{Rank{0}}, {Rank{1}}, {Rank{2}}, {Rank{3}}},
-                                {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
-               order_of(order),
-               {stage_of(forward_us, 0), stage_of(forward_us, 0)},
-               link(0, 1e9)} {
+      : system(in_pairs({0, 1, 2, 3}, order, forward_us, 0)) {
     plan = lowered(system);
     costs = priced(system, plan);
     // The two chains hand over tensors of different sizes: 1 byte takes 1 ns alone.
@@ -52,22 +48,17 @@ struct TwoPairs {
 
 /// Two ranks that hand two microbatches on: F takes `forward_us`, and a transfer `transfer_us`.
 System two_ranks(double forward_us, double transfer_us) {
-  Layer stage = stage_of(forward_us, 0);
-  stage.activation_bytes = transfer_us * 1000;
-  return {Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {stage, stage}, link(0, 1e9)};
+  return in_pairs({0, 1}, "0F0,0F1\n1F0,1F1", forward_us, transfer_us);
 }
 
 Outcome run(const System& system, const Conditions& conditions) {
-  Outcome outcome;
-  outcome.plan = lowered(system);
-  outcome.costs = priced(system, outcome.plan);
-  outcome.timeline = timeline_of(run_events({outcome.plan, outcome.costs, conditions}));
-  outcome.report = summarize(outcome.plan, outcome.costs, outcome.timeline);
-  return outcome;
+  const Plan plan = lowered(system);
+  return by_events({plan, priced(system, plan), conditions});
 }
 
-std::string halt_text(const Plan& plan, const Costs& costs, const Conditions& conditions) {
-  return std::get<Standstill>(run_events({plan, costs, conditions})).text;
+std::string halt_text(const System& system, const Conditions& conditions) {
+  const Plan plan = lowered(system);
+  return std::get<Standstill>(run_events({plan, priced(system, plan), conditions})).text;
 }
 
 }  // namespace
@@ -181,13 +172,8 @@ TEST_CASE("two ranks that send to each other, block and wait for their readers n
   Conditions conditions;
   conditions.rendezvous = true;
   conditions.blocking_sends = true;
-  const System system{Placement::given(2, {{Rank{0}}, {Rank{1}}, {Rank{1}}, {Rank{0}}},
-                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
-                      order_of("0F0,3F1\n2F1,1F0"),
-                      {stage_of(1, 0), stage_of(1, 0)},
-                      link(0, 1e9)};
-  const Plan plan = lowered(system);
-  CHECK(halt_text(plan, priced(system, plan), conditions) ==
+  const System system = in_pairs({0, 1, 1, 0}, "0F0,3F1\n2F1,1F0", 1, 0);
+  CHECK(halt_text(system, conditions) ==
         "deadlock: at 1 µs 3F1 waits for 2SEND_F1; 1F0 waits for 0SEND_F0; "
         "0SEND_F0 waits for rank 1 to be ready to receive it; "
         "2SEND_F1 waits for rank 0 to be ready to receive it");
@@ -197,13 +183,8 @@ TEST_CASE("with rendezvous, a reader that wants the second of two transfers firs
   // Rank 0 sends 0F0, then 2F1, over one link; rank 1 would first read the second.
   Conditions conditions;
   conditions.rendezvous = true;
-  const System system{Placement::given(2, {{Rank{0}}, {Rank{1}}, {Rank{0}}, {Rank{1}}},
-                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
-                      order_of("0F0,2F1\n3F1,1F0"),
-                      {stage_of(1, 0), stage_of(1, 0)},
-                      link(0, 1e9)};
-  const Plan plan = lowered(system);
-  CHECK(halt_text(plan, priced(system, plan), conditions) ==
+  const System system = in_pairs({0, 1, 0, 1}, "0F0,2F1\n3F1,1F0", 1, 0);
+  CHECK(halt_text(system, conditions) ==
         "deadlock: at 2 µs 3F1 waits for 2SEND_F1, which follows 0SEND_F0; 0SEND_F0 waits for rank "
         "1 to be ready to receive it");
 }
@@ -216,8 +197,7 @@ TEST_CASE("a run halts when the last thing has happened, not when something was 
   Conditions conditions;
   conditions.compute_slowdown = 2;
   conditions.stall_above_bytes = 4500;
-  const Plan plan = lowered(system);
-  CHECK(halt_text(plan, priced(system, plan), conditions) ==
+  CHECK(halt_text(system, conditions) ==
         "deadlock: at 10 µs 1F0 waits for memory of rank 1: it needs 1000 more bytes, and 4000 of "
         "4500 are in use; 0SEND_F1 waits for memory of rank 1");
 }
@@ -225,16 +205,9 @@ TEST_CASE("a run halts when the last thing has happened, not when something was 
 TEST_CASE("a rank with one transfer in flight at a time sends to two others in turn") {
   // Rank 0 makes outputs for ranks 1 and 2 at 1 and 2 us; each travels 4 us, the second after the
   // first though its link is free.
-  Layer stage = stage_of(1, 0);
-  stage.activation_bytes = 4000;
-  const System system{Placement::given(3, {{Rank{0}}, {Rank{1}}, {Rank{0}}, {Rank{2}}},
-                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
-                      order_of("0F0,2F1\n1F0\n3F1"),
-                      {stage, stage},
-                      link(0, 1e9)};
   Conditions conditions;
   conditions.sends_in_flight = conditions.receives_in_flight = 1;
-  const Outcome outcome = run(system, conditions);
+  const Outcome outcome = run(in_pairs({0, 1, 0, 2}, "0F0,2F1\n1F0\n3F1"), conditions);
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-5");
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 5-9");
 }
@@ -256,10 +229,9 @@ TEST_CASE("a transfer waits until its receiver has memory for it") {
 
 TEST_CASE("with one byte less than it ever needs, a run comes to a halt that says so") {
   const System system = two_ranks(1, 4);
-  const Plan plan = lowered(system);
   Conditions conditions;
   conditions.stall_above_bytes = 3999;
-  CHECK(halt_text(plan, priced(system, plan), conditions) ==
+  CHECK(halt_text(system, conditions) ==
         "deadlock: at 2 µs 1F0 waits for 0SEND_F0; 0SEND_F0 waits for memory of rank 1");
 }
 
@@ -268,10 +240,9 @@ TEST_CASE("an action that can never have its memory is named with what it lacks"
   Layer stage = stage_of(1, 1);
   stage.stash_bytes = 100;
   const System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage}};
-  const Plan plan = lowered(system);
   Conditions conditions;
   conditions.stall_above_bytes = 150;
-  CHECK(halt_text(plan, priced(system, plan), conditions) ==
+  CHECK(halt_text(system, conditions) ==
         "deadlock: at 1 µs 0F1 waits for memory of rank 0: it needs 100 more bytes, and 100 of 150 "
         "are in use");
 }

@@ -73,13 +73,10 @@ Disturbance disturbance_of(const Plan& plan, const Costs& costs) {
 
 /// Runs a system with launches.
 Outcome launched(const System& system, double issue_us, double launch_us) {
-  Outcome outcome{.plan = lowered(system)};
-  outcome.costs = priced(system, outcome.plan);
-  outcome.costs.issue = from_us(issue_us);
-  outcome.costs.launch = from_us(launch_us);
-  outcome.timeline = relax({outcome.plan, outcome.costs});
-  outcome.report = summarize(outcome.plan, outcome.costs, outcome.timeline);
-  return outcome;
+  PricedPlan all = priced(system);
+  all.costs.issue = from_us(issue_us);
+  all.costs.launch = from_us(launch_us);
+  return simulated(all);
 }
 
 }  // namespace

@@ -183,20 +183,11 @@ TEST_CASE("a fifo link is not held by a transfer whose reader is not ready for i
   // F takes 1, 1, 2 us on ranks 0 to 2, a transfer 4 us, and all go over one link. Rank 1 first
   // reads from rank 2, so what rank 0 has ready at 1 gives way to 2SEND_F1 2-6; 3F1 runs 6-7, and
   // then 0SEND_F0 travels 7-11.
-  Layer stage = stage_of(1, 0);
-  stage.activation_bytes = 4000;
-  const System system{Placement::given(3, {{Rank{0}}, {Rank{1}}, {Rank{2}}, {Rank{1}}},
-                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
-                      order_of("0F0\n3F1,1F0\n2F1"),
-                      {stage, stage},
-                      link(0, gb_per_s)};
-  Outcome outcome{lowered(system), {}, {}, {}};
-  outcome.costs = priced(system, outcome.plan);
-  outcome.costs.duration[outcome.plan.work[task_of(outcome.plan, "2F1")]] = from_us(2);
-  Conditions conditions;
-  conditions.rendezvous = true;
-  conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fifo};
-  outcome.timeline = timeline_of(run_events({outcome.plan, outcome.costs, conditions}));
+  PricedPlan all = priced(in_pairs({0, 1, 2, 1}, "0F0\n3F1,1F0\n2F1"));
+  all.costs.duration[all.plan.work[task_of(all.plan, "2F1")]] = from_us(2);
+  all.conditions.rendezvous = true;
+  all.conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fifo};
+  const Outcome outcome = by_events(all);
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 2-6");
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 7-11");
 }
@@ -204,19 +195,9 @@ TEST_CASE("a fifo link is not held by a transfer whose reader is not ready for i
 TEST_CASE("with one transfer in flight at a time, first come is first served") {
   // Rank 0 makes outputs for ranks 1, 2 and 3 at 1, 2 and 3 us, in the order of stages 4, 2, 0; a
   // transfer takes 4 us.
-  Layer stage = stage_of(1, 0);
-  stage.activation_bytes = 4000;
-  const System system{
-      Placement::given(4, {{Rank{0}}, {Rank{1}}, {Rank{0}}, {Rank{2}}, {Rank{0}}, {Rank{3}}},
-                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}, {Stage{4}, Stage{5}}}),
-      order_of("4F2,2F1,0F0\n1F0\n3F1\n5F2"),
-      {stage, stage},
-      link(0, gb_per_s)};
-  Outcome outcome{lowered(system), {}, {}, {}};
-  outcome.costs = priced(system, outcome.plan);
-  Conditions conditions;
-  conditions.sends_in_flight = conditions.receives_in_flight = 1;
-  outcome.timeline = timeline_of(run_events({outcome.plan, outcome.costs, conditions}));
+  PricedPlan all = priced(in_pairs({0, 1, 0, 2, 0, 3}, "4F2,2F1,0F0\n1F0\n3F1\n5F2"));
+  all.conditions.sends_in_flight = all.conditions.receives_in_flight = 1;
+  const Outcome outcome = by_events(all);
   CHECK(span_text(outcome, "4SEND_F2") == "4SEND_F2 1-5");
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 5-9");
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 9-13");
@@ -225,44 +206,26 @@ TEST_CASE("with one transfer in flight at a time, first come is first served") {
 TEST_CASE("a link of the plan that two ranks feed is no private one") {
   // F takes 3 us on rank 0 and 1 us on rank 2, a transfer 4 us. Both go over the link from 0 to 1,
   // in whose order rank 0's comes first; but it is rank 2's that is ready first.
-  Layer stage = stage_of(3, 0);
-  stage.activation_bytes = 4000;
-  const System system{Placement::given(3, {{Rank{0}}, {Rank{1}}, {Rank{2}}, {Rank{1}}},
-                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
-                      order_of("0F0\n1F0,3F1\n2F1"),
-                      {stage, stage},
-                      link(0, gb_per_s)};
-  Outcome outcome{lowered(system), {}, {}, {}};
-  Plan& plan = outcome.plan;
-  outcome.costs = priced(system, plan);
-  outcome.costs.duration[plan.work[task_of(plan, "2F1")]] = from_us(1);
+  PricedPlan all = priced(in_pairs({0, 1, 2, 1}, "0F0\n1F0,3F1\n2F1", 3));
+  Plan& plan = all.plan;
+  all.costs.duration[plan.work[task_of(plan, "2F1")]] = from_us(1);
   CHECK(private_links(plan, {}) == std::vector<bool>{true, true});
   const std::uint32_t link = plan.class_of(task_of(plan, "0SEND_F0")).resource;
   plan.classes[plan.work[task_of(plan, "2SEND_F1")]].resource = link;
   plan.in_one_order = links_in_one_order(plan);
   CHECK(!private_links(plan, {})[link - plan.ranks]);
-  outcome.timeline = timeline_of(run_events({plan, outcome.costs, {}}));
+  const Outcome outcome = by_events(all);
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 1-5");
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 5-9");
 }
 
 TEST_CASE("what a rank makes in no time travels in its order, also over a shared link") {
   // Both F of rank 0 take no time. Stage 2's is the first, though the other is of a lower stage.
-  Layer stage = stage_of(0, 0);
-  stage.activation_bytes = 4000;
-  const System system{
-      Placement::given(3, {{Rank{0}}, {Rank{1}}, {Rank{0}}, {Rank{1}}, {Rank{2}}, {Rank{1}}},
-                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}, {Stage{4}, Stage{5}}}),
-      order_of("2F1,0F0\n3F1,1F0,5F2\n4F2"),
-      {stage, stage},
-      link(0, gb_per_s)};
-  Outcome outcome{lowered(system), {}, {}, {}};
-  outcome.costs = priced(system, outcome.plan);
-  Conditions conditions;
-  conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fifo};
+  PricedPlan all = priced(in_pairs({0, 1, 0, 1, 2, 1}, "2F1,0F0\n3F1,1F0,5F2\n4F2", 0));
+  all.conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fifo};
   for (const std::uint32_t in_flight : {0U, UINT32_MAX}) {
-    conditions.sends_in_flight = in_flight;
-    outcome.timeline = timeline_of(run_events({outcome.plan, outcome.costs, conditions}));
+    all.conditions.sends_in_flight = in_flight;
+    const Outcome outcome = by_events(all);
     CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 0-4");
     CHECK(span_text(outcome, "4SEND_F2") == "4SEND_F2 4-8");
     CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 8-12");
@@ -294,19 +257,16 @@ TEST_CASE("a slowed transfer leaves the rest of a shared link to the other") {
                       order_of("0F0,4F2\n1F0\n2F1\n3F1"),
                       {stage, stage},
                       link(0, gb_per_s)};
-  Outcome outcome{lowered(system), {}, {}, {}};
-  const Plan& plan = outcome.plan;
-  outcome.costs = priced(system, plan);
+  PricedPlan all = priced(system);
   const auto set = [&](const char* task, double us) {
-    outcome.costs.duration[plan.work[task_of(plan, task)]] = from_us(us);
+    all.costs.duration[all.plan.work[task_of(all.plan, task)]] = from_us(us);
   };
   set("4F2", 8);
   set("0SEND_F0", 4);
   set("2SEND_F1", 3);
-  Conditions conditions;
-  conditions.transfer_slowdown = 4;
-  conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fair};
-  outcome.timeline = timeline_of(run_events({plan, outcome.costs, conditions}));
+  all.conditions.transfer_slowdown = 4;
+  all.conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fair};
+  const Outcome outcome = by_events(all);
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 1-5");
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-11");
 }

@@ -27,13 +27,6 @@ std::string path_text(const Plan& plan, const std::vector<PathStep>& path) {
   return all;
 }
 
-/// Two ranks that hand microbatches on: F takes `forward_us`, a transfer `transfer_us`.
-System two_ranks(double forward_us, double transfer_us, std::string_view order) {
-  Layer stage = stage_of(forward_us, 0);
-  stage.activation_bytes = transfer_us * 1000;
-  return {Placement::loop(2, 1), order_of(order), {stage, stage}, link(0, 1e9)};
-}
-
 std::string path_of(const System& system, const Conditions& conditions) {
   const RunResult result = finished(system, conditions);
   return path_text(*result.plan, result.report->critical_path);
@@ -41,16 +34,9 @@ std::string path_of(const System& system, const Conditions& conditions) {
 
 /// Four ranks of which 0 sends to 1 and 2 to 3, over one link that both pairs share.
 std::string path_over_spine(Sharing sharing) {
-  Layer stage = stage_of(1, 0);
-  stage.activation_bytes = 4000;
-  const System system{Placement::given(4, {{Rank{0}}, {Rank{1}}, {Rank{2}}, {Rank{3}}},
-                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
-                      order_of("0F0\n1F0\n2F1\n3F1"),
-                      {stage, stage_of(1, 0)},
-                      link(0, 1e9)};
   Conditions conditions;
   conditions.network = {.links = {{"spine", 1e9, 0}}, .routes = {{0}, {0}}, .sharing = sharing};
-  return path_of(system, conditions);
+  return path_of(in_pairs({0, 1, 2, 3}, "0F0\n1F0\n2F1\n3F1"), conditions);
 }
 
 }  // namespace
@@ -67,23 +53,17 @@ TEST_CASE("of a transfer that queues behind those of another pair, that wait is 
 
 TEST_CASE("with one transfer in flight at a time, a rank's next one waits for it: contention") {
   // Rank 0 makes outputs for ranks 1 and 2 by 1 and 2 us; each travels 4 us, from 1 and from 5.
-  Layer stage = stage_of(1, 0);
-  stage.activation_bytes = 4000;
-  const System system{Placement::given(3, {{Rank{0}}, {Rank{1}}, {Rank{0}}, {Rank{2}}},
-                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
-                      order_of("0F0,2F1\n1F0\n3F1"),
-                      {stage, stage},
-                      link(0, 1e9)};
   Conditions conditions;
   conditions.sends_in_flight = conditions.receives_in_flight = 1;
-  CHECK(path_of(system, conditions) == "0F0 0-1, 2F1 1-2, 2SEND_F1 2-9 (contention 3), 3F1 9-10");
+  CHECK(path_of(in_pairs({0, 1, 0, 2}, "0F0,2F1\n1F0\n3F1"), conditions) ==
+        "0F0 0-1, 2F1 1-2, 2SEND_F1 2-9 (contention 3), 3F1 9-10");
 }
 
 TEST_CASE("a transfer that waits for its receiver's memory has that wait on the path") {
   // F takes 1 us, a transfer 4 us to leave and 5 more to arrive; it takes all the memory that rank
   // 1 has until 1F0 reads it: 0SEND_F0 leaves 1-5 and is there at 10. 0SEND_F1 has the link from 5
   // on and the room at 10: it leaves by 14 and is there at 19.
-  System system = two_ranks(1, 4, "0F0,0F1\n1F0,1F1");
+  System system = in_pairs({0, 1}, "0F0,0F1\n1F0,1F1");
   system.hardware.latency_us = 5;
   Conditions conditions;
   conditions.stall_above_bytes = 4000;
@@ -107,7 +87,7 @@ TEST_CASE("an action that waits until what was evicted has left has that wait on
 
 TEST_CASE("a rank that waits for what it sends goes on, on the path, when that has left") {
   // F takes 1 us, a transfer 4 us to leave and 1 more to arrive. 0F1 runs from 5 to 6.
-  System system = two_ranks(1, 4, "0F0,0F1\n1F0,1F1");
+  System system = in_pairs({0, 1}, "0F0,0F1\n1F0,1F1");
   system.hardware.latency_us = 1;
   Conditions conditions;
   conditions.blocking_sends = true;
@@ -118,7 +98,7 @@ TEST_CASE("what a rank sent in front of its last action holds it up no more") {
   // f = b = 1; actions are issued every 10 us, a transfer takes 1 us to leave and 10 more to
   // arrive. 0F0 10-11 arrives at 22: 1F0 22-23, 1B0 23-24, and its gradient leaves by 25. 0F1 20-21
   // arrives at 32: 1F1 32-33. 1B1 is issued at 40; 0B1 follows its gradient at 52.
-  System system = two_ranks(1, 1, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1");
+  System system = in_pairs({0, 1}, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1", 1, 1);
   for (Layer& stage : system.stages) stage.backward_us = 1;
   system.hardware.latency_us = 10;
   Conditions conditions;
@@ -134,7 +114,7 @@ TEST_CASE("what a rank sent in front of its last action holds it up no more") {
 
 TEST_CASE("with rendezvous the path goes through what its reader does before") {
   // F takes 1 us on rank 0 and 10 us on rank 1, a transfer 4 us: the second waits for 1F0.
-  System system = two_ranks(1, 4, "0F0,0F1\n1F0,1F1");
+  System system = in_pairs({0, 1}, "0F0,0F1\n1F0,1F1");
   system.stages[1].forward_us = 10;
   Conditions conditions;
   conditions.rendezvous = true;
@@ -161,7 +141,7 @@ TEST_CASE("what transfers make longer of an action is told apart from the action
   // by 10, when the second transfer starts, and the other 2 by 14.
   Conditions conditions;
   conditions.compute_slowdown = 2;
-  CHECK(path_of(two_ranks(4, 4, "0F0,0F1\n1F0,1F1"), conditions) ==
+  CHECK(path_of(in_pairs({0, 1}, "0F0,0F1\n1F0,1F1", 4), conditions) ==
         "0F0 0-4, 0SEND_F0 4-8, 1F0 8-14 (slowdown 2), 1F1 14-18");
 }
 

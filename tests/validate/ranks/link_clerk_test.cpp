@@ -11,14 +11,7 @@ namespace {
 
 /// Rank 0 sends to 1 and rank 2 to 3 over one link that both share; a tensor takes 4 us alone.
 PricedPlan two_pairs(Sharing sharing) {
-  Layer stage = stage_of(1, 0);
-  stage.activation_bytes = 4000;
-  const System system{Placement::given(4, {{Rank{0}}, {Rank{1}}, {Rank{2}}, {Rank{3}}},
-                                       {{Stage{0}, Stage{1}}, {Stage{2}, Stage{3}}}),
-                      order_of("0F0\n1F0\n2F1\n3F1"),
-                      {stage, stage},
-                      link(0, 1e9)};
-  PricedPlan all = priced(system);
+  PricedPlan all = priced(in_pairs({0, 1, 2, 3}, "0F0\n1F0\n2F1\n3F1"));
   all.conditions.network = {.links = {{"spine", 1e9, 0}}, .routes = {}, .sharing = sharing};
   all.conditions.network.routes.assign(all.plan.links.size(), {0});
   return all;
