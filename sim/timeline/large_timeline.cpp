@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 
 #include "sim/base/error.hpp"
@@ -102,16 +101,6 @@ void LargeTimeline::read_head() {
 }
 
 void LargeTimeline::note_places(std::uint64_t at) {
-  const std::map<std::string_view, Place*> places{{"work", &work_},
-                                                  {"microbatch", &microbatch_},
-                                                  {"input", &input_},
-                                                  {"inputs", &inputs_},
-                                                  {"followers", &followers_},
-                                                  {"begin", &begin_},
-                                                  {"end", &end_},
-                                                  {"last_input", &last_input_},
-                                                  {"slowed", &slowed_},
-                                                  {"memory_wait", &memory_wait_}};
   while (at + sizeof(SectionHeader) < bytes_) {
     SectionHeader section{};
     read_at(at, &section, sizeof section);
@@ -120,18 +109,19 @@ void LargeTimeline::note_places(std::uint64_t at) {
     if (section.count >= Plan::several || padded(section.count * bytes) > bytes_ - at) {
       refuse_section(text_of(section.name), "the file ends within it");
     }
-    const auto place = places.find(text_of(section.name));
-    if (place != places.end()) *place->second = {at, section.count};
+    const auto found = places_.find(text_of(section.name));
+    if (found != places_.end()) found->second = {at, section.count};
     at += padded(section.count * bytes);
   }
-  tasks_ = work_.count;
-  for (const Place* place : {&microbatch_, &input_, &begin_, &end_, &last_input_}) {
-    if (place->count != tasks_) throw InputError("columns of tasks have not the same length");
-  }
-  for (const Place* place : {&slowed_, &memory_wait_}) {
-    if (place->count != 0 && place->count != tasks_) {
-      throw InputError("columns of tasks have not the same length");
-    }
+  tasks_ = place("work").count;
+  const auto check = [&](std::uint64_t count) {
+    if (count != tasks_) throw InputError("columns of tasks have not the same length");
+  };
+  const TaskColumns none;
+  for_each_block_column(none,
+                        [&](std::string_view name, const auto&) { check(place(name).count); });
+  for (const char* name : {"slowed", "memory_wait"}) {
+    if (const std::uint64_t count = place(name).count; count != 0) check(count);
   }
 }
 
@@ -150,11 +140,12 @@ std::pair<std::uint64_t, std::uint64_t> LargeTimeline::tasks_between(Time begin,
 }
 
 template <class Column>
-void LargeTimeline::read_column(const Place& place, std::uint64_t first, std::uint64_t end,
+void LargeTimeline::read_column(std::string_view name, std::uint64_t first, std::uint64_t end,
                                 Column& column) const {
   using Element = typename Column::value_type;
   column.resize(end - first);
-  read_at(place.offset + first * sizeof(Element), column.data(), column.size() * sizeof(Element));
+  read_at(place(name).offset + first * sizeof(Element), column.data(),
+          column.size() * sizeof(Element));
 }
 
 Recording LargeTimeline::part(std::uint64_t first, std::uint64_t end) const {
@@ -173,12 +164,8 @@ void LargeTimeline::add_block(std::uint64_t block, Recording& part) const {
   TaskColumns columns;
   const std::uint64_t first = block * tasks_per_block;
   const std::uint64_t end = std::min(tasks_, first + tasks_per_block);
-  read_column(work_, first, end, columns.work);
-  read_column(microbatch_, first, end, columns.microbatch);
-  read_column(input_, first, end, columns.input);
-  read_column(begin_, first, end, columns.begin);
-  read_column(end_, first, end, columns.end);
-  read_column(last_input_, first, end, columns.last_input);
+  for_each_block_column(
+      columns, [&](std::string_view name, auto& column) { read_column(name, first, end, column); });
   if (checksum_of(columns) != columns_.block_checksum[block]) {
     refuse_task(first, "corrupt: the checksum of its block does not match");
   }
@@ -194,10 +181,13 @@ void LargeTimeline::add_block(std::uint64_t block, Recording& part) const {
 }
 
 void LargeTimeline::read_optional(std::uint64_t first, std::uint64_t end, Recording& part) const {
-  if (slowed_.count > 0) read_column(slowed_, first, end, part.timeline.slowed);
-  if (memory_wait_.count > 0) read_column(memory_wait_, first, end, part.timeline.memory_wait);
+  const auto read = [&](std::string_view name, auto& column) {
+    if (place(name).count > 0) read_column(name, first, end, column);
+  };
+  read("slowed", part.timeline.slowed);
+  read("memory_wait", part.timeline.memory_wait);
   std::vector<std::uint32_t> followers;
-  read_column(followers_, 0, followers_.count, followers);
+  read_column("followers", 0, place("followers").count, followers);
   for (const std::uint32_t follower : followers) {
     if (follower >= first && follower < end) {
       part.plan.followers.push_back(static_cast<TaskId>(follower - first));
@@ -208,6 +198,7 @@ void LargeTimeline::read_optional(std::uint64_t first, std::uint64_t end, Record
 /// Numbers inputs as the part does.
 void LargeTimeline::set_inputs(std::uint64_t first, Recording& part) const {
   Plan& plan = part.plan;
+  const std::uint64_t inputs = place("inputs").count;
   const auto here = [&](TaskId task, std::uint64_t reader) {
     if (task >= reader) refuse_task(reader, "an input does not precede it");
     return task < first ? no_task : static_cast<TaskId>(task - first);
@@ -221,13 +212,12 @@ void LargeTimeline::set_inputs(std::uint64_t first, Recording& part) const {
       input = here(input, first + task);
       continue;
     }
-    const std::uint64_t place = input & ~Plan::several;
+    const std::uint64_t at = input & ~Plan::several;
     std::vector<std::uint32_t> list;
-    if (place >= inputs_.count) refuse_task(first + task, "no such list of inputs");
-    read_column(inputs_, place, place + 1, list);
-    if (list[0] >= inputs_.count - place)
-      refuse_task(first + task, "its list of inputs has no end");
-    read_column(inputs_, place + 1, place + 1 + list[0], list);
+    if (at >= inputs) refuse_task(first + task, "no such list of inputs");
+    read_column("inputs", at, at + 1, list);
+    if (list[0] >= inputs - at) refuse_task(first + task, "its list of inputs has no end");
+    read_column("inputs", at + 1, at + 1 + list[0], list);
     std::erase_if(list, [&](TaskId& each) { return (each = here(each, first + task)) == no_task; });
     input = add_inputs(plan, list);
   }

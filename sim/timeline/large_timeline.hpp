@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "sim/timeline/timeline_file.hpp"
@@ -34,7 +36,7 @@ class LargeTimeline {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  /// Where a column of tasks stands.
+  /// Where a column stands.
   struct Place {
     std::uint64_t offset = 0;
     std::uint64_t count = 0;
@@ -44,8 +46,9 @@ class LargeTimeline {
   void note_places(std::uint64_t at);
   void read_at(std::uint64_t offset, void* to, std::size_t bytes) const;
   template <class Column>
-  void read_column(const Place& place, std::uint64_t first, std::uint64_t end,
+  void read_column(std::string_view name, std::uint64_t first, std::uint64_t end,
                    Column& column) const;
+  const Place& place(std::string_view section) const { return places_.at(section); }
   void add_block(std::uint64_t block, Recording& part) const;
   void set_inputs(std::uint64_t first, Recording& part) const;
   void read_optional(std::uint64_t first, std::uint64_t end, Recording& part) const;
@@ -56,8 +59,10 @@ class LargeTimeline {
   TimelineOverview overview_;
   OverviewColumns columns_;
   std::uint64_t tasks_ = 0;
-  Place work_, microbatch_, input_, inputs_, followers_, begin_, end_, last_input_, slowed_,
-      memory_wait_;
+  // By section; empty where the file has none.
+  std::map<std::string_view, Place> places_{
+      {"work", {}},  {"microbatch", {}}, {"input", {}},      {"inputs", {}}, {"followers", {}},
+      {"begin", {}}, {"end", {}},        {"last_input", {}}, {"slowed", {}}, {"memory_wait", {}}};
 };
 
 /// Whether a file is one that `LargeTimeline` reads, of more tasks than this.

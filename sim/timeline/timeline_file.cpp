@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -106,22 +107,13 @@ std::string_view sections_of(std::string_view bytes, TimelineFileHeader& header)
   return summed.substr(sizeof header);
 }
 
-/// Calls `visit(bytes)` for the same column of each block.
-using ColumnOfBlock = std::string_view (*)(const TaskColumns&);
-
-/// The columns that a block has, by section; nullptr for others.
-ColumnOfBlock column_of_block(std::string_view name) {
-  if (name == "work") return [](const TaskColumns& block) { return bytes_in(block.work); };
-  if (name == "microbatch") {
-    return [](const TaskColumns& block) { return bytes_in(block.microbatch); };
-  }
-  if (name == "input") return [](const TaskColumns& block) { return bytes_in(block.input); };
-  if (name == "begin") return [](const TaskColumns& block) { return bytes_in(block.begin); };
-  if (name == "end") return [](const TaskColumns& block) { return bytes_in(block.end); };
-  if (name == "last_input") {
-    return [](const TaskColumns& block) { return bytes_in(block.last_input); };
-  }
-  return nullptr;
+/// What a block has of a section; nothing where the section is not in blocks.
+std::optional<std::string_view> bytes_of(const TaskColumns& block, std::string_view section) {
+  std::optional<std::string_view> bytes;
+  for_each_block_column(block, [&](std::string_view name, const auto& column) {
+    if (name == section) bytes = bytes_in(column);
+  });
+  return bytes;
 }
 
 /// What the columns of a plan's tasks have in a hash, in three passes.
@@ -163,12 +155,8 @@ OverviewColumns overview_columns(const StreamedRecording& recording,
 
 std::uint64_t checksum_of(const TaskColumns& block) {
   TimelineChecksum sum;
-  sum.add(bytes_in(block.work));
-  sum.add(bytes_in(block.microbatch));
-  sum.add(bytes_in(block.input));
-  sum.add(bytes_in(block.begin));
-  sum.add(bytes_in(block.end));
-  sum.add(bytes_in(block.last_input));
+  for_each_block_column(
+      block, [&](std::string_view /*section*/, const auto& column) { sum.add(bytes_in(column)); });
   return sum.value();
 }
 
@@ -181,8 +169,7 @@ void write_timeline(const StreamedRecording& recording, const TimelineOverview& 
                             sizeof header + sizeof(std::uint64_t)};
   const auto count = [&](std::string_view name, const auto& column) {
     using Element = typename std::remove_cvref_t<decltype(column)>::value_type;
-    const bool streamed = column_of_block(name) != nullptr;
-    const std::size_t size = streamed ? recording.tasks : column.size();
+    const std::size_t size = bytes_of({}, name) ? recording.tasks : column.size();
     header.bytes += sizeof(SectionHeader) + padded(size * sizeof(Element));
   };
   seen.head_checksum.resize(1);
@@ -198,10 +185,10 @@ void write_timeline(const StreamedRecording& recording, const TimelineOverview& 
   for_each_task_section(
       columns, recording.plan, recording.timeline, [&](std::string_view name, const auto& column) {
         using Element = typename std::remove_cvref_t<decltype(column)>::value_type;
-        const ColumnOfBlock bytes = column_of_block(name);
-        if (bytes == nullptr) return writer(name, column);
+        if (!bytes_of({}, name)) return writer(name, column);
         writer.begin<Element>(name, recording.tasks);
-        recording.for_each_block([&](const TaskColumns& block) { writer.append(bytes(block)); });
+        recording.for_each_block(
+            [&](const TaskColumns& block) { writer.append(*bytes_of(block, name)); });
         writer.end();
       });
   const std::uint64_t sum = writer.sum();

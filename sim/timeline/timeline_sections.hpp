@@ -83,6 +83,18 @@ std::string_view bytes_in(const Column& column) {
 /// Tasks that share a checksum and bounds of their times.
 constexpr std::uint32_t tasks_per_block = 65536;
 
+/// Calls `visit(section, column)` for each of the columns of such tasks, in the order of their
+/// checksum.
+template <class Block, class Visitor>
+void for_each_block_column(Block& block, Visitor&& visit) {
+  visit("work", block.work);
+  visit("microbatch", block.microbatch);
+  visit("input", block.input);
+  visit("begin", block.begin);
+  visit("end", block.end);
+  visit("last_input", block.last_input);
+}
+
 /// Columns of the sections that version 3 has between the head of a plan and its tasks.
 struct OverviewColumns {
   std::vector<Time> block_begin, block_end;
