@@ -12,7 +12,7 @@ namespace {
 /// its use. The partner stays within the same limit: it holds its own r+1, and at most p-r+1 minus
 /// those at home.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
-  Schedule schedule = one_f_one_b_order("bpipe", placement, options.microbatch_count);
+  Schedule schedule = one_f_one_b_order("bpipe", 1, placement, options.microbatch_count);
   const std::uint32_t ranks = placement.ranks();
   std::vector<Rank> keepers;
   for (Rank rank : Numbers<Rank>(ranks)) {

@@ -8,7 +8,7 @@ namespace {
 /// Warm-up of one forward for each later stage, then one forward and one backward in turn, then the
 /// remaining backwards (PipeDream-Flush, DAPPLE, Megatron).
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
-  return one_f_one_b_order("1f1b", placement, options.microbatch_count);
+  return one_f_one_b_order("1f1b", 1, placement, options.microbatch_count);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
                     group, stages, versions));
   }
   Schedule schedule =
-      one_f_one_b_order("pipedream-2bw", placement, options.microbatch_count, group);
+      one_f_one_b_order("pipedream-2bw", 1, placement, options.microbatch_count, group);
   schedule.set_weights({WeightUse::delayed, versions - 1});
   return schedule;
 }

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
+#include "schedules/patterns/alternation.hpp"
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
@@ -31,14 +31,12 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   Schedule schedule(placement.ranks());
   for (Stage stage : placement.stages()) {
     const std::uint32_t behind = placement.stage_count() - 1 - placement.position(stage);
-    const std::uint32_t warm_up = std::min(all, behind + slices - 1);
-    auto& order = schedule.on(placement.rank_of(stage));
-    for (std::uint32_t k = 0; k < all + warm_up; ++k) {
-      if (k < all) order.emplace_back(Pass::forward, stage, Microbatch{k});
-      if (k < warm_up) continue;
-      const std::uint32_t backward = k - warm_up;
-      const std::uint32_t first = backward / slices * slices;
-      order.emplace_back(Pass::backward, stage, Microbatch{first + slices - 1 - backward % slices});
+    auto& row = schedule.on(placement.rank_of(stage));
+    row = alternating_row({.stage = stage, .warm_up = behind + slices - 1, .microbatches = all});
+    for (Action& action : row) {
+      if (action.pass == Pass::forward) continue;
+      const std::uint32_t slice = index(action.microbatch) % slices;
+      action.microbatch = Microbatch{index(action.microbatch) + slices - 1 - 2 * slice};
     }
   }
   return schedule;

@@ -1,6 +1,7 @@
 #include "schedules/patterns/alternation.hpp"
 
 #include <algorithm>
+#include <deque>
 
 namespace penstock {
 
@@ -24,45 +25,47 @@ std::vector<Action> alternating_row(const Alternation& row) {
   return order;
 }
 
-Schedule one_f_one_b_order(std::string_view rule, const Placement& placement,
+Schedule one_f_one_b_order(std::string_view rule, std::uint32_t reach, const Placement& placement,
                            std::uint32_t microbatches, std::uint32_t update_every) {
   require_one_stage_a_rank(rule, placement);
   require_no_replicas(rule, placement);
   Schedule schedule(placement.ranks());
   for (Stage stage : placement.stages()) {
-    schedule.on(placement.rank_of(stage)) =
-        alternating_row({.stage = stage,
-                         .warm_up = placement.stage_count() - 1 - placement.position(stage),
-                         .microbatches = microbatches,
-                         .update_every = update_every});
+    schedule.on(placement.rank_of(stage)) = alternating_row(
+        {.stage = stage,
+         .warm_up = reach * (placement.stage_count() - 1 - placement.position(stage)),
+         .microbatches = microbatches,
+         .update_every = update_every});
   }
   return schedule;
 }
 
+std::vector<Action> with_split_backwards(const std::vector<Action>& row, std::uint32_t delay) {
+  std::vector<Action> split;
+  split.reserve(row.size() + row.size() / 2);
+  std::deque<Action> weights;
+  std::uint32_t done = 0;
+  for (const Action& action : row) {
+    if (action.pass == Pass::forward) {
+      split.push_back(action);
+      continue;
+    }
+    split.emplace_back(Pass::backward_input, action.stage, action.microbatch);
+    weights.emplace_back(Pass::backward_weight, action.stage, action.microbatch);
+    if (done++ < delay) continue;
+    split.push_back(weights.front());
+    weights.pop_front();
+  }
+  split.insert(split.end(), weights.begin(), weights.end());
+  return split;
+}
+
 Schedule zero_bubble_order(std::string_view rule, std::uint32_t reach, const Placement& placement,
                            const ScheduleOptions& options) {
-  require_one_stage_a_rank(rule, placement);
-  require_no_replicas(rule, placement);
-  Schedule schedule(placement.ranks());
-  const std::uint32_t microbatches = options.microbatch_count;
+  Schedule schedule = one_f_one_b_order(rule, reach, placement, options.microbatch_count);
   for (Stage stage : placement.stages()) {
-    const std::uint32_t place = placement.position(stage);
-    const std::uint32_t warm_up =
-        std::min(microbatches, reach * (placement.stage_count() - 1 - place));
-    const std::uint32_t delay = reach * place;
-    auto& order = schedule.on(placement.rank_of(stage));
-    order.reserve(std::size_t{3} * microbatches);
-    for (std::uint32_t k = 0; k < microbatches + warm_up + delay; ++k) {
-      if (k < microbatches) order.emplace_back(Pass::forward, stage, Microbatch{k});
-      if (k < warm_up) continue;
-      const std::uint32_t input = k - warm_up;
-      if (input < microbatches) {
-        order.emplace_back(Pass::backward_input, stage, Microbatch{input});
-      }
-      if (input >= delay && input - delay < microbatches) {
-        order.emplace_back(Pass::backward_weight, stage, Microbatch{input - delay});
-      }
-    }
+    std::vector<Action>& row = schedule.on(placement.rank_of(stage));
+    row = with_split_backwards(row, reach * placement.position(stage));
   }
   return schedule;
 }

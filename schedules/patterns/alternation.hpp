@@ -22,13 +22,17 @@ struct Alternation {
 };
 std::vector<Action> alternating_row(const Alternation& row);
 
-/// 1F1B: each stage warms up with one forward for each later stage. Throws RuleError for several
-/// stages per rank and for replicas.
-Schedule one_f_one_b_order(std::string_view rule, const Placement& placement,
+/// 1F1B: each stage warms up with `reach` forwards for each later stage. Throws RuleError for
+/// several stages per rank and for replicas.
+Schedule one_f_one_b_order(std::string_view rule, std::uint32_t reach, const Placement& placement,
                            std::uint32_t microbatches, std::uint32_t update_every = 0);
 
-/// The handcrafted zero-bubble orders: 1f1b with the backward split, `reach` times its warm-up of
-/// p-1-r forwards, and each W `reach` times r I behind its own I.
+/// A row with each backward split into I and W. I takes the place of the backward; once `delay` of
+/// them are done, each is followed by the oldest pending W.
+std::vector<Action> with_split_backwards(const std::vector<Action>& row, std::uint32_t delay);
+
+/// The handcrafted zero-bubble orders: 1f1b with the backward split, and each W `reach` times r I
+/// behind its own I.
 Schedule zero_bubble_order(std::string_view rule, std::uint32_t reach, const Placement& placement,
                            const ScheduleOptions& options);
 

@@ -20,7 +20,7 @@ bool asks_for_one_f_one_b(const CutProblem& problem, std::uint32_t stages) {
   if (problem.schedule == nullptr || problem.placement == nullptr) return problem.chunks == 1;
   const Placement plain = Placement::loop(stages, 1);
   if (!(*problem.placement == plain)) return false;
-  return *problem.schedule == one_f_one_b_order("1f1b", plain, problem.microbatches);
+  return *problem.schedule == one_f_one_b_order("1f1b", 1, plain, problem.microbatches);
 }
 
 std::vector<double> prefix_us(const CutProblem& problem, double CutLayer::*seconds) {
