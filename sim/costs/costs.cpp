@@ -87,28 +87,13 @@ Rank next_to(Rank rank, const StageDemand& stage, std::uint32_t data) {
 }
 
 /// Everything that prices one plan.
-struct Prices {
-  const Plan& plan;
-  const ModelGraph& model;
-  const Partition& partition;
-  const HardwareModel& hardware;
-  const Demand& demand;
+struct Prices : CostInputs {
   CollectiveTimes collectives;
 
-  Prices(const Plan& the_plan, const ModelGraph& the_model, const Partition& the_partition,
-         const HardwareModel& the_hardware, const Demand& the_demand)
-      : plan(the_plan),
-        model(the_model),
-        partition(the_partition),
-        hardware(the_hardware),
-        demand(the_demand),
-        collectives(demand, hardware) {}
+  explicit Prices(const CostInputs& inputs) : CostInputs(inputs), collectives(demand, hardware) {}
 
   double layer_us(const WorkClass& work, const Layer& layer) const {
     return penstock::layer_us(work, layer, hardware) * demand.stretch;
-  }
-  std::uint32_t stage_of(const WorkClass& work) const {
-    return plan.model_stage[index(work.stage)];
   }
 };
 
@@ -321,7 +306,7 @@ void check_totals(const Plan& plan, const Costs& costs) {
 
 Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
             const HardwareModel& hardware, const Demand& demand) {
-  Prices prices(plan, model, partition, hardware, demand);
+  Prices prices({plan, model, partition, hardware, demand});
   Costs costs;
   for (const BufferClass& buffer : plan.buffers) {
     const StageDemand& stage = demand.stages[plan.model_stage[index(buffer.stage)]];
@@ -338,7 +323,7 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
     }
   }
   fuse_durations(prices, costs.duration);
-  set_step_end(plan, model, partition, hardware, demand, {costs.duration, costs.latency});
+  set_step_end(prices, costs);
   check_totals(plan, costs);
   return costs;
 }
