@@ -79,7 +79,7 @@ double us(const CollectiveCall& call) {
 /// All members of each machine send a block to each other, at once.
 Round spreading(const CollectiveCall& call) {
   Round round;
-  for (const Round& part : exchanges(inside_machines(call.members), call.bytes)) {
+  for (const Round& part : exchanges(by_machine(call.members), call.bytes)) {
     round.sendings.insert(round.sendings.end(), part.sendings.begin(), part.sendings.end());
   }
   return round;
@@ -97,7 +97,7 @@ Rounds exchange_rounds(const CollectiveCall& call, const Legs& legs) {
 
 Rounds rounds(const CollectiveCall& call) {
   const Legs legs = legs_of(call);
-  const std::vector<Cycle> machines = inside_machines(call.members);
+  const std::vector<Cycle> machines = by_machine(call.members);
   const std::vector<Cycle> leaders = across_machines(call.members);
   if (call.kind == CollectiveKind::ring_exchange) return exchange_rounds(call, legs);
   if (call.kind == CollectiveKind::all_to_all) {

@@ -128,8 +128,6 @@ std::vector<Cycle> through_all(const Members& members) {
   return {all};
 }
 
-std::vector<Cycle> inside_machines(const Members& members) { return by_machine(members); }
-
 std::vector<Cycle> across_machines(const Members& members) {
   const std::vector<Cycle> machines = by_machine(members);
   std::vector<Cycle> all(machines.back().size());

@@ -23,9 +23,6 @@ struct Members {
   bool mixed() const { return machines() > 1 && per_machine > 1; }
 };
 
-/// The members of each machine when they lie evenly; the first machines hold one more.
-std::vector<std::vector<std::uint32_t>> by_machine(const Members& members);
-
 /// A transfer from one member to another.
 struct Send {
   std::uint32_t from;
@@ -47,8 +44,8 @@ using Cycle = std::vector<std::uint32_t>;
 
 /// One cycle through all members.
 std::vector<Cycle> through_all(const Members& members);
-/// One cycle in each machine.
-std::vector<Cycle> inside_machines(const Members& members);
+/// One cycle in each machine, whose members lie evenly; the first machines hold one more.
+std::vector<Cycle> by_machine(const Members& members);
 /// Cycles across machines among members with the same local rank, for the ranks that every machine
 /// has.
 std::vector<Cycle> across_machines(const Members& members);
