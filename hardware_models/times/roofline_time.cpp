@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "hardware_models/links/groups.hpp"
 #include "sim/base/error.hpp"
@@ -80,6 +81,12 @@ constexpr std::array tiles{Tile{256, 128, 1},   Tile{128, 256, 1},   Tile{128, 1
 constexpr std::array<double, 5> splits{1, 2, 4, 8, 16};
 constexpr double least_inner = 512;  // of a split product
 
+/// The passes whose kernels a pass runs.
+std::vector<Pass> parts_of(Pass pass) {
+  if (pass == Pass::backward) return {Pass::backward_input, Pass::backward_weight};
+  return {pass == Pass::recompute ? Pass::forward : pass};
+}
+
 /// Tiles that cover all products.
 double tiles_of(const Kernel& product, const Tile& tile) {
   return tiles_along(product.rows, tile.rows) * tiles_along(product.columns, tile.columns) *
@@ -118,11 +125,8 @@ bool RooflineTimes::runs(const Work& work, Pass pass, Extent extent) {
 }
 
 double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
-  constexpr std::array both{Pass::backward_input, Pass::backward_weight};
-  const std::array one{pass == Pass::recompute ? Pass::forward : pass};
   const Extent extent = extent_of(layer, pass);
-  const std::span<const Pass> passes =
-      pass == Pass::backward ? std::span<const Pass>(both) : std::span<const Pass>(one);
+  const std::vector<Pass> passes = parts_of(pass);
   double us = 0;
   for (const Pass single : passes) us += single_pass_us(layer, single, extent);
   return us - saved_us(layer, passes, extent);
@@ -151,13 +155,11 @@ double RooflineTimes::saved_us(const Layer& layer, std::span<const Pass> passes,
 }
 
 DeviceUse RooflineTimes::use(const Layer& layer, Pass pass) const {
-  if (pass == Pass::recompute) {
-    return single_pass_use(layer, Pass::forward, extent_of(layer, pass));
+  DeviceUse sum;
+  for (const Pass single : parts_of(pass)) {
+    sum += single_pass_use(layer, single, extent_of(layer, pass));
   }
-  if (pass != Pass::backward) return single_pass_use(layer, pass, {});
-  DeviceUse both = single_pass_use(layer, Pass::backward_input, {});
-  both += single_pass_use(layer, Pass::backward_weight, {});
-  return both;
+  return sum;
 }
 
 double RooflineTimes::single_pass_us(const Layer& layer, Pass pass, Extent extent) const {

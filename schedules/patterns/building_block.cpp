@@ -26,24 +26,13 @@ std::vector<Action> order_of(const BlockRow& row, Stage first, Stage second) {
       continue;
     }
     const Microbatch m{action->number};
-    switch (action->pass) {
-      case BlockPass::first_forward:
-        order.emplace_back(Pass::forward, first, m);
-        break;
-      case BlockPass::second_forward:
-        order.emplace_back(Pass::forward, second, m);
-        break;
-      case BlockPass::second_input:
-        order.emplace_back(Pass::backward_input, second, m);
-        of_second.emplace_back(Pass::backward_weight, second, m);
-        break;
-      case BlockPass::first_input:
-        order.emplace_back(Pass::backward_input, first, m);
-        of_first.emplace_back(Pass::backward_weight, first, m);
-        break;
-      case BlockPass::weight:
-        break;
-    }
+    const bool of_other =
+        action->pass == BlockPass::second_forward || action->pass == BlockPass::second_input;
+    const Stage stage = of_other ? second : first;
+    if (is_forward(action->pass)) order.emplace_back(Pass::forward, stage, m);
+    if (!is_input(action->pass)) continue;
+    order.emplace_back(Pass::backward_input, stage, m);
+    (of_other ? of_second : of_first).emplace_back(Pass::backward_weight, stage, m);
   }
   while (!of_second.empty()) take(of_second);
   while (!of_first.empty()) take(of_first);
