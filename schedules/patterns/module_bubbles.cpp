@@ -29,12 +29,54 @@ struct Choice {
 /// Runs an order with a module on its ranks, transfers without contention.
 class BubbleRun {
  public:
+  /// `first` runs all forwards of the module first, and all backwards last.
   BubbleRun(const Schedule& first, const Placement& joined,
-            const std::vector<StageDurations>& times, const Choice& choice);
-  void run();
+            const std::vector<StageDurations>& times, const Choice& choice)
+      : placement_(joined),
+        times_(times),
+        choice_(choice),
+        microbatches_(MicrobatchColumns(first).count()),
+        others_(first.ranks()),
+        rows_(first.ranks()),
+        arrives_(std::size_t{2} * joined.stage_count() * microbatches_, unknown),
+        needed_at_(microbatches_),
+        done_(first.ranks()),
+        others_end_(first.ranks()) {
+    std::uint32_t place = 0;
+    for (const Rank rank : Numbers<Rank>(first.ranks())) {
+      Row& row = rows_[index(rank)];
+      for (const Action& action : first.on(rank)) {
+        if (action.stage != module) {
+          others_[index(rank)].push_back(action);
+          const bool needs = action.stage == *joined.after(module) && action.pass == Pass::forward;
+          if (needs) needed_at_[index(action.microbatch)] = place++;
+        } else {
+          (action.pass == Pass::forward ? row.forwards : row.backwards)
+              .push_back(action.microbatch);
+        }
+      }
+      row.others = others_[index(rank)];
+    }
+  }
+
+  void run() {
+    for (const Stage stage : placement_.stages()) {
+      if (placement_.before(stage)) continue;
+      for (const Microbatch one : Numbers<Microbatch>(microbatches_)) at(false, stage, one) = 0;
+    }
+    for (const Rank rank : Numbers<Rank>(done_.ranks())) wake(rank, 0);
+    while (!events_.empty()) {
+      const auto [now, rank] = events_.top();
+      events_.pop();
+      decide(Rank{rank}, now);
+    }
+  }
 
   /// The makespan, then when the ranks have run all but the module, added up.
-  std::pair<double, double> length() const;
+  std::pair<double, double> length() const {
+    return {makespan_, std::accumulate(others_end_.begin(), others_end_.end(), 0.0)};
+  }
+
   const Schedule& schedule() const { return done_; }
 
  private:
@@ -50,14 +92,92 @@ class BubbleRun {
     const std::size_t row = std::size_t{index(stage)} * 2 + (gradient ? 1 : 0);
     return arrives_[row * microbatches_ + index(microbatch)];
   }
-  double ready_us(const Action& action);
-  double ready_us(std::span<const Action> cell);
-  std::span<const Action> next_cell(const Row& row) const;
-  bool is_due(const Row& row) const;
-  bool start_module(Row& row, Rank rank, double now, double wait);
-  void decide(Rank rank, double now);
-  void start(Rank rank, const Action& action, double now);
-  void hand_over(Rank rank, const Action& action, double end);
+
+  /// When what an action reads is there; it may be unknown yet.
+  double ready_us(const Action& action) {
+    if (action.pass == Pass::forward) return at(false, action.stage, action.microbatch);
+    const bool reads = gives_gradient(action.pass) && placement_.after(action.stage);
+    return reads ? at(true, action.stage, action.microbatch) : 0;
+  }
+
+  double ready_us(std::span<const Action> cell) {
+    double ready = cell.empty() ? unknown : 0;
+    for (const Action& action : cell) ready = std::max(ready, ready_us(action));
+    return ready;
+  }
+
+  std::span<const Action> next_cell(const Row& row) const {
+    if (row.others.empty()) return {};
+    return row.others.first(row.others.front().with_next ? 2 : 1);
+  }
+
+  /// Whether the first stage is about to lack what the next forward of the module puts out.
+  bool is_due(const Row& row) const {
+    return !row.forwards.empty() && needed_at_[index(row.forwards.front())] < used_ + choice_.ahead;
+  }
+
+  /// Starts a forward of the module, else a backward, if enough of it fits into a wait.
+  bool start_module(Row& row, Rank rank, double now, double wait) {
+    const RankChoice& choice = choice_.ranks[index(rank)];
+    const auto fits = [&](Pass pass) {
+      return times_[index(module)].of(pass) * choice.fitting <= wait;
+    };
+    if (!row.forwards.empty() && fits(Pass::forward)) {
+      const Action action(Pass::forward, module, row.forwards.front());
+      row.forwards.pop_front();
+      start(rank, action, now);
+      return true;
+    }
+    if (row.backwards.empty() || (choice.backwards_last && !row.others.empty())) return false;
+    const Action action(Pass::backward, module, row.backwards.front());
+    if (ready_us(action) > now || !fits(Pass::backward)) return false;
+    row.backwards.pop_front();
+    start(rank, action, now);
+    return true;
+  }
+
+  void decide(Rank rank, double now) {
+    Row& row = rows_[index(rank)];
+    if (row.free_us > now) return;
+    if (is_due(row)) {
+      start_module(row, rank, now, unknown);
+      return;
+    }
+    const auto cell = next_cell(row);
+    const double ready = ready_us(cell);
+    if (ready > now) {
+      start_module(row, rank, now, ready - now);
+      return;
+    }
+    row.others = row.others.subspan(cell.size());
+    for (const Action& action : cell) start(rank, action, std::max(now, row.free_us));
+  }
+
+  void start(Rank rank, const Action& action, double now) {
+    Row& row = rows_[index(rank)];
+    const double end = now + times_[index(action.stage)].of(action.pass);
+    row.free_us = end;
+    makespan_ = std::max(makespan_, end);
+    if (action.stage != module) others_end_[index(rank)] = end;
+    done_.on(rank).push_back(action);
+    if (action.stage == *placement_.after(module) && action.pass == Pass::forward) ++used_;
+    hand_over(rank, action, end);
+    wake(rank, end);
+  }
+
+  void hand_over(Rank rank, const Action& action, double end) {
+    const bool gradient = gives_gradient(action.pass);
+    if (!gradient && action.pass != Pass::forward) return;
+    const auto reader = gradient ? placement_.before(action.stage) : placement_.after(action.stage);
+    if (!reader) return;
+    const Rank to = placement_.rank_of(*reader, action.microbatch);
+    // A gradient has the size of what it is the gradient of, which the reader put out.
+    const Stage writer = gradient ? *reader : action.stage;
+    const double there = to == rank ? end : end + times_[index(writer)].handed_us;
+    at(gradient, *reader, action.microbatch) = there;
+    if (to != rank) wake(to, there);
+  }
+
   void wake(Rank rank, double when) { events_.emplace(when, index(rank)); }
 
   const Placement& placement_;
@@ -75,137 +195,6 @@ class BubbleRun {
   using Event = std::pair<double, std::uint32_t>;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
-
-/// `first` runs all forwards of the module first, and all backwards last.
-BubbleRun::BubbleRun(const Schedule& first, const Placement& joined,
-                     const std::vector<StageDurations>& times, const Choice& choice)
-    : placement_(joined),
-      times_(times),
-      choice_(choice),
-      microbatches_(MicrobatchColumns(first).count()),
-      others_(first.ranks()),
-      rows_(first.ranks()),
-      arrives_(std::size_t{2} * joined.stage_count() * microbatches_, unknown),
-      needed_at_(microbatches_),
-      done_(first.ranks()),
-      others_end_(first.ranks()) {
-  std::uint32_t place = 0;
-  for (const Rank rank : Numbers<Rank>(first.ranks())) {
-    Row& row = rows_[index(rank)];
-    for (const Action& action : first.on(rank)) {
-      if (action.stage != module) {
-        others_[index(rank)].push_back(action);
-        const bool needs = action.stage == *joined.after(module) && action.pass == Pass::forward;
-        if (needs) needed_at_[index(action.microbatch)] = place++;
-      } else {
-        (action.pass == Pass::forward ? row.forwards : row.backwards).push_back(action.microbatch);
-      }
-    }
-    row.others = others_[index(rank)];
-  }
-}
-
-std::span<const Action> BubbleRun::next_cell(const Row& row) const {
-  if (row.others.empty()) return {};
-  return row.others.first(row.others.front().with_next ? 2 : 1);
-}
-
-/// When what an action reads is there; it may be unknown yet.
-double BubbleRun::ready_us(const Action& action) {
-  if (action.pass == Pass::forward) return at(false, action.stage, action.microbatch);
-  const bool reads = gives_gradient(action.pass) && placement_.after(action.stage);
-  return reads ? at(true, action.stage, action.microbatch) : 0;
-}
-
-double BubbleRun::ready_us(std::span<const Action> cell) {
-  double ready = cell.empty() ? unknown : 0;
-  for (const Action& action : cell) ready = std::max(ready, ready_us(action));
-  return ready;
-}
-
-/// Whether the first stage is about to lack what the next forward of the module puts out.
-bool BubbleRun::is_due(const Row& row) const {
-  return !row.forwards.empty() && needed_at_[index(row.forwards.front())] < used_ + choice_.ahead;
-}
-
-/// Starts a forward of the module, else a backward, if enough of it fits into a wait.
-bool BubbleRun::start_module(Row& row, Rank rank, double now, double wait) {
-  const RankChoice& choice = choice_.ranks[index(rank)];
-  const auto fits = [&](Pass pass) {
-    return times_[index(module)].of(pass) * choice.fitting <= wait;
-  };
-  if (!row.forwards.empty() && fits(Pass::forward)) {
-    const Action action(Pass::forward, module, row.forwards.front());
-    row.forwards.pop_front();
-    start(rank, action, now);
-    return true;
-  }
-  if (row.backwards.empty() || (choice.backwards_last && !row.others.empty())) return false;
-  const Action action(Pass::backward, module, row.backwards.front());
-  if (ready_us(action) > now || !fits(Pass::backward)) return false;
-  row.backwards.pop_front();
-  start(rank, action, now);
-  return true;
-}
-
-void BubbleRun::decide(Rank rank, double now) {
-  Row& row = rows_[index(rank)];
-  if (row.free_us > now) return;
-  if (is_due(row)) {
-    start_module(row, rank, now, unknown);
-    return;
-  }
-  const auto cell = next_cell(row);
-  const double ready = ready_us(cell);
-  if (ready > now) {
-    start_module(row, rank, now, ready - now);
-    return;
-  }
-  row.others = row.others.subspan(cell.size());
-  for (const Action& action : cell) start(rank, action, std::max(now, row.free_us));
-}
-
-void BubbleRun::start(Rank rank, const Action& action, double now) {
-  Row& row = rows_[index(rank)];
-  const double end = now + times_[index(action.stage)].of(action.pass);
-  row.free_us = end;
-  makespan_ = std::max(makespan_, end);
-  if (action.stage != module) others_end_[index(rank)] = end;
-  done_.on(rank).push_back(action);
-  if (action.stage == *placement_.after(module) && action.pass == Pass::forward) ++used_;
-  hand_over(rank, action, end);
-  wake(rank, end);
-}
-
-void BubbleRun::hand_over(Rank rank, const Action& action, double end) {
-  const bool gradient = gives_gradient(action.pass);
-  if (!gradient && action.pass != Pass::forward) return;
-  const auto reader = gradient ? placement_.before(action.stage) : placement_.after(action.stage);
-  if (!reader) return;
-  const Rank to = placement_.rank_of(*reader, action.microbatch);
-  // A gradient has the size of what it is the gradient of, which the reader put out.
-  const Stage writer = gradient ? *reader : action.stage;
-  const double there = to == rank ? end : end + times_[index(writer)].handed_us;
-  at(gradient, *reader, action.microbatch) = there;
-  if (to != rank) wake(to, there);
-}
-
-std::pair<double, double> BubbleRun::length() const {
-  return {makespan_, std::accumulate(others_end_.begin(), others_end_.end(), 0.0)};
-}
-
-void BubbleRun::run() {
-  for (const Stage stage : placement_.stages()) {
-    if (placement_.before(stage)) continue;
-    for (const Microbatch one : Numbers<Microbatch>(microbatches_)) at(false, stage, one) = 0;
-  }
-  for (const Rank rank : Numbers<Rank>(done_.ranks())) wake(rank, 0);
-  while (!events_.empty()) {
-    const auto [now, rank] = events_.top();
-    events_.pop();
-    decide(Rank{rank}, now);
-  }
-}
 
 constexpr std::array rank_choices{RankChoice{0, false},  RankChoice{0.5, false},
                                   RankChoice{1, false},  RankChoice{0, true},

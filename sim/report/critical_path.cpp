@@ -30,10 +30,27 @@ TaskId first_part(const Plan& plan, TaskId task) {
 class Causes {
  public:
   Causes(const Plan& plan, const Costs& costs, const Timeline& timeline,
-         const Conditions& conditions);
+         const Conditions& conditions)
+      : plan_(plan),
+        costs_(costs),
+        timeline_(timeline),
+        blocking_(conditions.blocking_sends),
+        before_(plan, costs, timeline) {
+    if (conditions.rendezvous) find_readers();
+  }
+
   /// When a task had all that it waited for but memory, launch and the links of others. Tasks that
   /// take no time may let each other go at one moment: those that were met let nobody go again.
-  Release release_of(TaskId task, const std::vector<bool>& met);
+  Release release_of(TaskId task, const std::vector<bool>& met) {
+    const auto unmet = [&](const Release& release) {
+      return release.by != no_task && met[first_part(plan_, release.by)] ? Release{} : release;
+    };
+    const Release previous = unmet(by_previous(task)), input = unmet(by_input(task));
+    Release last = is_transfer_task(task) ? later(later(input, previous), unmet(by_reader(task)))
+                                          : later(previous, input);
+    last.time = std::min(last.time, timeline_.begin[task] - time_in(timeline_.memory_wait, task));
+    return last;
+  }
 
  private:
   /// When the transfer has left its link.
@@ -46,10 +63,53 @@ class Causes {
     const Pass pass = plan_.class_of(task).pass;
     return passes_on(pass);
   }
-  void find_readers();
-  Release by_previous(TaskId task);
-  Release by_input(TaskId task) const;
-  Release by_reader(TaskId transfer);
+
+  void find_readers() {
+    sent_by_.emplace(plan_);
+    reader_.assign(plan_.tasks(), no_task);
+    for (TaskId task = plan_.tasks(); task-- > 0;) {
+      const WorkClass& work = plan_.class_of(task);
+      if (plan_.is_link(work.resource)) continue;
+      plan_.for_each_input(task, [&](TaskId input) {
+        // Transfers to data replicas or hosts have no reader to wait for.
+        const bool receives = is_transfer_task(input) &&
+                              plan_.link(plan_.class_of(input).resource).to == Rank{work.resource};
+        if (receives) reader_[input] = task;
+      });
+    }
+  }
+
+  Release by_previous(TaskId task) {
+    const TaskId before = before_.of(task);
+    if (before == no_task) return {};
+    return {before, is_transfer_task(before) ? left(before) : timeline_.end[before]};
+  }
+
+  Release by_input(TaskId task) const {
+    const TaskId input = timeline_.last_input[task];
+    if (input == no_task) return {};
+    // With blocking sends a rank continues when its own send has left.
+    const bool holds_sender =
+        blocking_ && !is_transfer_task(task) && blocks(input) &&
+        plan_.link(plan_.class_of(input).resource).from == Rank{plan_.class_of(task).resource};
+    return {input, holds_sender ? left(input) : timeline_.end[input]};
+  }
+
+  /// With rendezvous, when the reader stood before the action that reads a transfer: after the
+  /// action in front and, with blocking sends, all that this has sent.
+  Release by_reader(TaskId transfer) {
+    if (reader_.empty() || reader_[transfer] == no_task) return {};
+    Release ready = by_previous(reader_[transfer]);
+    if (ready.by == no_task || !blocking_) return ready;
+    const TaskId last = ready.by;
+    const bool fused = plan_.class_of(last).follows_partner;
+    for (const TaskId maker : {fused ? last - 1 : last, last}) {
+      for (const TaskId sent : sent_by_->of(maker)) {
+        if (blocks(sent) && left(sent) > ready.time) ready = {sent, left(sent)};
+      }
+    }
+    return ready;
+  }
 
   const Plan& plan_;
   const Costs& costs_;
@@ -59,74 +119,6 @@ class Causes {
   std::vector<TaskId> reader_;              // with rendezvous, by transfer: who reads it first
   std::optional<TransferReaders> sent_by_;  // with rendezvous
 };
-
-Causes::Causes(const Plan& plan, const Costs& costs, const Timeline& timeline,
-               const Conditions& conditions)
-    : plan_(plan),
-      costs_(costs),
-      timeline_(timeline),
-      blocking_(conditions.blocking_sends),
-      before_(plan, costs, timeline) {
-  if (conditions.rendezvous) find_readers();
-}
-
-void Causes::find_readers() {
-  sent_by_.emplace(plan_);
-  reader_.assign(plan_.tasks(), no_task);
-  for (TaskId task = plan_.tasks(); task-- > 0;) {
-    const WorkClass& work = plan_.class_of(task);
-    if (plan_.is_link(work.resource)) continue;
-    plan_.for_each_input(task, [&](TaskId input) {
-      // Transfers to data replicas or hosts have no reader to wait for.
-      const bool receives = is_transfer_task(input) &&
-                            plan_.link(plan_.class_of(input).resource).to == Rank{work.resource};
-      if (receives) reader_[input] = task;
-    });
-  }
-}
-
-Release Causes::by_previous(TaskId task) {
-  const TaskId before = before_.of(task);
-  if (before == no_task) return {};
-  return {before, is_transfer_task(before) ? left(before) : timeline_.end[before]};
-}
-
-Release Causes::by_input(TaskId task) const {
-  const TaskId input = timeline_.last_input[task];
-  if (input == no_task) return {};
-  // With blocking sends a rank continues when its own send has left.
-  const bool holds_sender =
-      blocking_ && !is_transfer_task(task) && blocks(input) &&
-      plan_.link(plan_.class_of(input).resource).from == Rank{plan_.class_of(task).resource};
-  return {input, holds_sender ? left(input) : timeline_.end[input]};
-}
-
-/// With rendezvous, when the reader stood before the action that reads a transfer: after the action
-/// in front and, with blocking sends, all that this has sent.
-Release Causes::by_reader(TaskId transfer) {
-  if (reader_.empty() || reader_[transfer] == no_task) return {};
-  Release ready = by_previous(reader_[transfer]);
-  if (ready.by == no_task || !blocking_) return ready;
-  const TaskId last = ready.by;
-  const bool fused = plan_.class_of(last).follows_partner;
-  for (const TaskId maker : {fused ? last - 1 : last, last}) {
-    for (const TaskId sent : sent_by_->of(maker)) {
-      if (blocks(sent) && left(sent) > ready.time) ready = {sent, left(sent)};
-    }
-  }
-  return ready;
-}
-
-Release Causes::release_of(TaskId task, const std::vector<bool>& met) {
-  const auto unmet = [&](const Release& release) {
-    return release.by != no_task && met[first_part(plan_, release.by)] ? Release{} : release;
-  };
-  const Release previous = unmet(by_previous(task)), input = unmet(by_input(task));
-  Release last = is_transfer_task(task) ? later(later(input, previous), unmet(by_reader(task)))
-                                        : later(previous, input);
-  last.time = std::min(last.time, timeline_.begin[task] - time_in(timeline_.memory_wait, task));
-  return last;
-}
 
 /// The task that ends last; of equals, that of the lowest rank, and no transfer if there is an
 /// action. From the back, since what is late in the plan mostly ends late.
