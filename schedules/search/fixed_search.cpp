@@ -32,23 +32,15 @@ constexpr std::array<double, 12> period_lengths{1,    1.01, 1.02, 1.04, 1.06, 1.
 constexpr std::uint32_t steps_of_period = 300;
 constexpr std::uint32_t steps_of_evaluation = 10;
 
-/// A finished order among the best.
-struct Kept {
-  SearchTime makespan;
-  double sum;
-  RankSequences sequences;
-  std::string origin;
-};
-
 RankSequences reversed(RankSequences sequences) {
   for (auto& sequence : sequences) std::reverse(sequence.begin(), sequence.end());
   return sequences;
 }
 
-class Search : SearchBudget {
+class Search : public SearchState {
  public:
   Search(const OrderProblem& problem, const OrderSearchOptions& options)
-      : SearchBudget(options),
+      : SearchState(options),
         problem_(problem),
         draws_(options.seed),
         scheduler_(problem),
@@ -67,31 +59,21 @@ class Search : SearchBudget {
     if (open(neighbours_end)) try_patterns();
     if (open(1) && !kept_.empty()) improve();
   }
-  FoundOrder result() {
-    FoundOrder found{.sequences = {}, .forms = {}, .origin = {}, .state = state_, .proven = false};
-    if (kept_.empty()) return found;
-    found.proven = state_.best <= state_.bound;
-    found.origin = std::move(kept_.front().origin);
-    found.sequences = std::move(kept_.front().sequences);
-    return found;
-  }
 
  private:
   void keep(SearchTime makespan, double sum, const RankSequences& sequences,
             const std::string& origin) {
-    const auto worse = [&](const Kept& kept) {
-      return kept.makespan != makespan ? kept.makespan > makespan : kept.sum > sum;
-    };
-    const auto place = std::find_if(kept_.begin(), kept_.end(), worse);
+    const auto place =
+        std::upper_bound(kept_.begin(), kept_.end(), KeptOrder{.makespan = makespan, .sum = sum});
     if (place == kept_.end() && kept_.size() == most_kept) return;
     if (place != kept_.begin()) {
-      const Kept& before = *std::prev(place);
+      const KeptOrder& before = *std::prev(place);
       if (before.makespan == makespan && before.sum == sum) return;
     }
     for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
       if (!fits_memory(problem_, rank, sequences[rank])) return;
     }
-    kept_.insert(place, {makespan, sum, sequences, origin});
+    kept_.insert(place, {makespan, sum, {sequences}, origin});
     if (kept_.size() > most_kept) kept_.pop_back();
     state_.best = kept_.front().makespan;
   }
@@ -196,8 +178,8 @@ class Search : SearchBudget {
 
   void try_lengthened(const Search& fewer) {
     SequenceTimes times(fewer.problem_);
-    for (const Kept& kept : fewer.kept_) {
-      if (!times.run(kept.sequences)) continue;
+    for (const KeptOrder& kept : fewer.kept_) {
+      if (!times.run(kept.order.sequences)) continue;
       for (std::uint32_t at = 0; at < fewer.problem_.microbatches; ++at) {
         const auto starts =
             lengthened_starts(fewer.problem_, times.starts(), problem_.microbatches, at);
@@ -236,7 +218,7 @@ class Search : SearchBudget {
   }
 
   void improve(std::size_t number, double end) {
-    SearchedOrder order{kept_[number].sequences};
+    SearchedOrder order = kept_[number].order;
     const std::string from = kept_[number].origin;
     const SearchTime before = kept_[number].makespan;
     const SearchTime makespan = local_.improve(order, state_.bound, draws_, [&] {
@@ -253,7 +235,6 @@ class Search : SearchBudget {
   SequenceTimes times_;
   GapFiller gaps_, backwards_;
   LocalSearch local_;
-  std::vector<Kept> kept_;                 // the shortest first
   std::vector<PriorityPattern> patterns_;  // the best
 };
 

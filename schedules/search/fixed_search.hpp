@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedules/search/order_problem.hpp"
@@ -32,10 +33,41 @@ struct OrderSearchOptions {
   std::function<double(const OrderSearchState&)> spent;
 };
 
-/// A search's state, and the share of its budget that is spent.
-class SearchBudget {
+struct FoundOrder {
+  std::optional<RankSequences> sequences;  // none: nothing found fits the memory
+  ActivationForms forms;                   // where the problem leaves the choice
+  std::string origin;                      // the seed or step that it came from
+  OrderSearchState state;                  // of `sequences`: its makespan
+  bool proven = false;                     // no order is shorter
+};
+
+/// A finished order; the shorter, then the one that starts earlier, is the better.
+struct KeptOrder {
+  SearchTime makespan = never;
+  double sum = 0;
+  SearchedOrder order = {};
+  std::string origin = {};
+
+  bool operator<(const KeptOrder& other) const {
+    return makespan != other.makespan ? makespan < other.makespan : sum < other.sum;
+  }
+};
+
+/// A search's state, what it found, and the share of its budget that is spent.
+class SearchState {
+ public:
+  FoundOrder result() {
+    FoundOrder found{.sequences = {}, .forms = {}, .origin = {}, .state = state_, .proven = false};
+    if (kept_.empty()) return found;
+    found.proven = state_.best <= state_.bound;
+    found.origin = std::move(kept_.front().origin);
+    found.sequences = std::move(kept_.front().order.sequences);
+    found.forms = std::move(kept_.front().order.forms);
+    return found;
+  }
+
  protected:
-  explicit SearchBudget(const OrderSearchOptions& options) : options_(options) {}
+  explicit SearchState(const OrderSearchOptions& options) : options_(options) {}
 
   /// Whether there is something left to find and budget below a share.
   bool open(double share) const { return state_.best > state_.bound && spent_ < share; }
@@ -47,14 +79,7 @@ class SearchBudget {
   const OrderSearchOptions& options_;
   OrderSearchState state_;
   double spent_ = 0;
-};
-
-struct FoundOrder {
-  std::optional<RankSequences> sequences;  // none: nothing found fits the memory
-  ActivationForms forms;                   // where the problem leaves the choice
-  std::string origin;                      // the seed or step that it came from
-  OrderSearchState state;                  // of `sequences`: its makespan
-  bool proven = false;                     // no order is shorter
+  std::vector<KeptOrder> kept_;  // the best first
 };
 
 /// Searches for a short order of a problem that leaves no choice of forms: seeds, building blocks,

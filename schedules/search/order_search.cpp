@@ -24,22 +24,10 @@ constexpr std::size_t most_candidates = 4;
 constexpr std::size_t most_cells_to_try = 150, most_cells_to_branch = 72;
 constexpr std::uint64_t nodes_of_try = 30'000;
 
-/// A finished order among the best.
-struct Candidate {
-  SearchTime makespan = never;
-  double sum = 0;
-  SearchedOrder order;
-  std::string origin;
-
-  bool operator<(const Candidate& other) const {
-    return makespan != other.makespan ? makespan < other.makespan : sum < other.sum;
-  }
-};
-
-class FormSearch : SearchBudget {
+class FormSearch : public SearchState {
  public:
   FormSearch(const OrderProblem& problem, const OrderSearchOptions& options)
-      : SearchBudget(options),
+      : SearchState(options),
         problem_(problem),
         draws_(options.seed),
         times_(problem),
@@ -67,16 +55,6 @@ class FormSearch : SearchBudget {
       improve(end);
     }
     if (small) branch(1, UINT64_MAX);
-  }
-
-  FoundOrder result() {
-    FoundOrder found{.sequences = {}, .forms = {}, .origin = {}, .state = state_, .proven = false};
-    if (kept_.empty()) return found;
-    found.proven = state_.best <= state_.bound;
-    found.origin = std::move(kept_.front().origin);
-    found.sequences = std::move(kept_.front().order.sequences);
-    found.forms = std::move(kept_.front().order.forms);
-    return found;
   }
 
  private:
@@ -194,7 +172,7 @@ class FormSearch : SearchBudget {
   void keep(SearchedOrder order, const std::string& origin) {
     times_.set_forms(order.forms);
     if (!times_.run(order.sequences)) return;
-    Candidate candidate{times_.makespan(), times_.sum_of_starts(), std::move(order), origin};
+    KeptOrder candidate{times_.makespan(), times_.sum_of_starts(), std::move(order), origin};
     kept_.insert(std::upper_bound(kept_.begin(), kept_.end(), candidate), std::move(candidate));
     if (kept_.size() > most_candidates) kept_.pop_back();
     state_.best = kept_.front().makespan;
@@ -203,12 +181,12 @@ class FormSearch : SearchBudget {
   /// Local search from each of the best in turn, then again from what is best by then.
   void improve(double end) {
     const double begin = spent_;
-    const std::vector<Candidate> from = kept_;
+    const std::vector<KeptOrder> from = kept_;
     for (std::size_t n = 0; n <= from.size(); ++n) {
       const double until =
           begin + (end - begin) * static_cast<double>(n + 1) / static_cast<double>(from.size() + 1);
       if (kept_.empty() || !open(until)) continue;
-      const Candidate start = n < from.size() ? from[n] : kept_.front();
+      const KeptOrder start = n < from.size() ? from[n] : kept_.front();
       SearchedOrder order = start.order;
       const SearchTime makespan = local_.improve(order, state_.bound, draws_, [&] {
         count();
@@ -222,8 +200,7 @@ class FormSearch : SearchBudget {
   Draws draws_;
   SequenceTimes times_;
   LocalSearch local_;
-  bool recomputes_, joins_;      // what is left to choose
-  std::vector<Candidate> kept_;  // the shortest first
+  bool recomputes_, joins_;  // what is left to choose
 };
 
 }  // namespace
