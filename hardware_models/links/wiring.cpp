@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
 
 #include "hardware_models/spec/machine.hpp"
 #include "hardware_models/topologies/registry.hpp"
@@ -13,6 +14,14 @@
 
 namespace penstock {
 namespace {
+
+/// A number in the spelling of `std::to_string`.
+std::optional<std::uint32_t> number_in(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || std::to_string(value) != text) return std::nullopt;
+  return value;
+}
 
 Rank end_of_route(const HardwareSpec& spec, std::string_view text, const std::string& where) {
   if (text == "host") return host_memory;
@@ -217,15 +226,7 @@ Wiring wiring_over(std::shared_ptr<const SeatedCluster> cluster, const HardwareS
       });
 }
 
-}  // namespace
-
-std::optional<std::uint32_t> number_in(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || std::to_string(value) != text) return std::nullopt;
-  return value;
-}
-
+/// The links by name. Throws InputError for a duplicate.
 std::map<std::string, std::uint32_t> numbers_by_name(const std::vector<NetworkLink>& links) {
   std::map<std::string, std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < links.size(); ++i) {
@@ -238,20 +239,7 @@ std::map<std::string, std::uint32_t> numbers_by_name(const std::vector<NetworkLi
   return numbers;
 }
 
-Wiring wiring_of(const HardwareSpec& spec) {
-  if (spec.topology && (!spec.links.empty() || !spec.routes.empty())) {
-    throw InputError("/hardware/topology",
-                     "conflicts with \"links\" or \"routes\"; give either a topology or links");
-  }
-  if (spec.topology) return spec.clusters ? spec.clusters->wiring(spec) : wiring_by_kind(spec);
-  if (spec.links.empty()) {
-    throw InputError("/hardware",
-                     "custom hardware has no links; give \"links\" with \"routes\", "
-                     "\"links\" with \"from\" and \"to\", or a \"topology\"");
-  }
-  return spec.routes.empty() ? wiring_by_ends(spec) : wiring_by_routes(spec);
-}
-
+/// Named links, and routes over them.
 Wiring wiring_by_routes(const HardwareSpec& spec) {
   Wiring wiring{std::make_shared<const std::vector<NetworkLink>>(links_by_name(spec)), {}};
   const auto numbers = numbers_by_name(*wiring.links);
@@ -270,16 +258,8 @@ Wiring wiring_by_routes(const HardwareSpec& spec) {
   return wiring;
 }
 
-std::optional<Route> KnownRoutes::between(Node from, Node to) const {
-  {
-    const std::lock_guard guard(mutex_);
-    if (const auto found = known_.find({from, to}); found != known_.end()) return found->second;
-  }
-  std::optional<Route> route = router_.route(from, to);
-  const std::lock_guard guard(mutex_);
-  return known_.try_emplace({from, to}, std::move(route)).first->second;
-}
-
+/// Links with ends: a device number, "host", or any other name for a switch. Devices forward, so
+/// rings and meshes of devices are possible.
 Wiring wiring_by_ends(const HardwareSpec& spec) {
   Topology topology;
   std::map<std::string, Node> nodes;
@@ -311,8 +291,35 @@ Wiring wiring_by_ends(const HardwareSpec& spec) {
       });
 }
 
+/// A topology with the devices that the degrees of parallelism need.
 Wiring wiring_by_kind(const HardwareSpec& spec) {
   return wiring_over(std::make_shared<const SeatedCluster>(cluster_of(spec)), spec);
+}
+
+}  // namespace
+
+Wiring wiring_of(const HardwareSpec& spec) {
+  if (spec.topology && (!spec.links.empty() || !spec.routes.empty())) {
+    throw InputError("/hardware/topology",
+                     "conflicts with \"links\" or \"routes\"; give either a topology or links");
+  }
+  if (spec.topology) return spec.clusters ? spec.clusters->wiring(spec) : wiring_by_kind(spec);
+  if (spec.links.empty()) {
+    throw InputError("/hardware",
+                     "custom hardware has no links; give \"links\" with \"routes\", "
+                     "\"links\" with \"from\" and \"to\", or a \"topology\"");
+  }
+  return spec.routes.empty() ? wiring_by_ends(spec) : wiring_by_routes(spec);
+}
+
+std::optional<Route> KnownRoutes::between(Node from, Node to) const {
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto found = known_.find({from, to}); found != known_.end()) return found->second;
+  }
+  std::optional<Route> route = router_.route(from, to);
+  const std::lock_guard guard(mutex_);
+  return known_.try_emplace({from, to}, std::move(route)).first->second;
 }
 
 Clusters::Key Clusters::key(const HardwareSpec& spec) {

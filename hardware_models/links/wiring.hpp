@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -28,16 +27,6 @@ struct Wiring {
 /// The wiring of a scenario: links with routes, links with ends, or a topology. Throws InputError
 /// when it has none or several of these, or a name that does not exist.
 Wiring wiring_of(const HardwareSpec& spec);
-
-// The three forms.
-
-/// Named links, and routes over them.
-Wiring wiring_by_routes(const HardwareSpec& spec);
-/// Links with ends: a device number, "host", or any other name for a switch. Devices forward, so
-/// rings and meshes of devices are possible.
-Wiring wiring_by_ends(const HardwareSpec& spec);
-/// A topology with the devices that the degrees of parallelism need.
-Wiring wiring_by_kind(const HardwareSpec& spec);
 
 /// Routes over a topology, each searched once. Thread-safe.
 class KnownRoutes {
@@ -65,7 +54,7 @@ struct SeatedCluster {
 /// devices. Thread-safe.
 class Clusters {
  public:
-  /// `wiring_by_kind` over a cluster that is known if possible.
+  /// The wiring of a topology over a cluster that is known if possible.
   Wiring wiring(const HardwareSpec& spec);
 
  private:
@@ -84,11 +73,5 @@ class Clusters {
   std::vector<Known> known_;  // the last one is the one last asked for
   std::size_t devices_ = 0;   // of all
 };
-
-/// A number in the spelling of `std::to_string`.
-std::optional<std::uint32_t> number_in(std::string_view text);
-
-/// The links by name. Throws InputError for a duplicate.
-std::map<std::string, std::uint32_t> numbers_by_name(const std::vector<NetworkLink>& links);
 
 }  // namespace penstock
