@@ -3,10 +3,160 @@
 #include <algorithm>
 #include <deque>
 #include <numeric>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace penstock {
 namespace {
+
+/// The passes of a rank of a V, those of the block in its order.
+enum class BlockPass : std::uint8_t {
+  first_forward,
+  second_forward,
+  second_input,
+  first_input,
+  weight,  // of either stage
+};
+constexpr std::array block_passes{BlockPass::first_forward, BlockPass::second_forward,
+                                  BlockPass::second_input, BlockPass::first_input,
+                                  BlockPass::weight};
+
+constexpr bool is_forward(BlockPass pass) { return pass <= BlockPass::second_forward; }
+constexpr bool is_input(BlockPass pass) {
+  return pass == BlockPass::second_input || pass == BlockPass::first_input;
+}
+
+/// The n-th pass of its kind on a rank. Of all but W, n is the microbatch.
+struct BlockAction {
+  std::uint32_t rank;
+  BlockPass pass;
+  std::uint32_t number;
+};
+
+/// What a rank runs in each slot, up to its last pass.
+using BlockRow = std::vector<std::optional<BlockAction>>;
+
+constexpr std::uint32_t period = 6;
+
+/// The pass that hands an F or I its input; none for the first F of all.
+std::optional<BlockAction> source_of(const BlockAction& action, std::uint32_t ranks) {
+  const bool rises = action.pass == BlockPass::first_forward ||
+                     action.pass == BlockPass::second_input;  // from rank to rank
+  const std::uint32_t end = rises ? 0 : ranks - 1;
+  if (action.rank != end) {
+    return BlockAction{rises ? action.rank - 1 : action.rank + 1, action.pass, action.number};
+  }
+  if (action.pass == BlockPass::first_forward) return std::nullopt;
+  const auto before = static_cast<BlockPass>(static_cast<std::uint8_t>(action.pass) - 1);
+  return BlockAction{action.rank, before, action.number};
+}
+
+/// The slots of all passes of all ranks. On a rank, those of one kind ascend.
+class BlockSlots {
+ public:
+  /// The block, repeated every six slots, without W.
+  BlockSlots(OffsetsOfRank offsets, std::uint32_t ranks, std::uint32_t microbatches)
+      : slots_(ranks) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const BlockOffsets block = offsets(ranks, rank);
+      for (std::size_t pass = 0; pass < block.size(); ++pass) {
+        for (std::uint32_t m = 0; m < microbatches; ++m) {
+          slots_[rank][pass].push_back(block[pass] + period * m);
+        }
+      }
+    }
+  }
+
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(slots_.size()); }
+  std::uint32_t& at(const BlockAction& action) {
+    return of(action.rank, action.pass)[action.number];
+  }
+  std::uint32_t at(const BlockAction& action) const {
+    return of(action.rank, action.pass)[action.number];
+  }
+
+  /// All actions by slot; in one slot, by rank.
+  std::vector<BlockAction> in_order() const {
+    std::vector<std::size_t> begin;  // of each slot, shifted by one while they are counted
+    const auto each = [this](auto visit) {
+      for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+        for (const BlockPass pass : block_passes) {
+          for (std::uint32_t n = 0; n < of(rank, pass).size(); ++n)
+            visit(BlockAction{rank, pass, n});
+        }
+      }
+    };
+    each([&](const BlockAction& action) {
+      const std::size_t after = std::size_t{at(action)} + 1;
+      if (after >= begin.size()) begin.resize(after + 1);
+      ++begin[after];
+    });
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<BlockAction> all(begin.empty() ? 0 : begin.back());
+    each([&](const BlockAction& action) { all[begin[at(action)]++] = action; });
+    return all;
+  }
+
+  BlockRow row(std::uint32_t rank) const {
+    BlockRow row;
+    for (const BlockPass pass : block_passes) {
+      for (std::uint32_t n = 0; n < of(rank, pass).size(); ++n) {
+        const std::uint32_t slot = of(rank, pass)[n];
+        if (slot >= row.size()) row.resize(slot + 1);
+        row[slot] = BlockAction{rank, pass, n};
+      }
+    }
+    return row;
+  }
+
+  /// The first slot after the input of an F or I is there.
+  std::uint32_t ready(const BlockAction& action) const {
+    const auto source = source_of(action, ranks());
+    return source ? at(*source) + 1 : 0;
+  }
+
+  /// Puts each W into the first free slot after its I.
+  void place_weights() {
+    for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+      const BlockRow filled = row(rank);
+      std::vector<std::uint32_t>& weights = of(rank, BlockPass::weight);
+      std::size_t inputs = 0;
+      std::uint32_t slot = 0;
+      for (; slot < filled.size() || weights.size() < inputs; ++slot) {
+        if (slot < filled.size() && filled[slot]) {
+          inputs += is_input(filled[slot]->pass);
+        } else if (weights.size() < inputs) {
+          weights.push_back(slot);
+        }
+      }
+    }
+  }
+
+  void remove_weights() {
+    for (std::uint32_t rank = 0; rank < ranks(); ++rank) of(rank, BlockPass::weight).clear();
+  }
+
+  /// Starts each action as soon as its input is there and its rank is free.
+  void squeeze() {
+    std::vector<std::uint32_t> free_from(ranks());
+    for (const BlockAction& action : in_order()) {
+      std::uint32_t& next = free_from[action.rank];
+      if (action.pass != BlockPass::weight) next = std::max(next, ready(action));
+      at(action) = next++;
+    }
+  }
+
+ private:
+  std::vector<std::uint32_t>& of(std::uint32_t rank, BlockPass pass) {
+    return slots_[rank][static_cast<std::size_t>(pass)];
+  }
+  const std::vector<std::uint32_t>& of(std::uint32_t rank, BlockPass pass) const {
+    return slots_[rank][static_cast<std::size_t>(pass)];
+  }
+
+  std::vector<std::array<std::vector<std::uint32_t>, block_passes.size()>> slots_;
+};
 
 /// The order of a rank: its slots, with W in the free ones, that of the second stage first.
 std::vector<Action> order_of(const BlockRow& row, Stage first, Stage second) {
@@ -37,21 +187,6 @@ std::vector<Action> order_of(const BlockRow& row, Stage first, Stage second) {
   while (!of_second.empty()) take(of_second);
   while (!of_first.empty()) take(of_first);
   return order;
-}
-
-constexpr std::uint32_t period = 6;
-
-/// The pass that hands an F or I its input; none for the first F of all.
-std::optional<BlockAction> source_of(const BlockAction& action, std::uint32_t ranks) {
-  const bool rises = action.pass == BlockPass::first_forward ||
-                     action.pass == BlockPass::second_input;  // from rank to rank
-  const std::uint32_t end = rises ? 0 : ranks - 1;
-  if (action.rank != end) {
-    return BlockAction{rises ? action.rank - 1 : action.rank + 1, action.pass, action.number};
-  }
-  if (action.pass == BlockPass::first_forward) return std::nullopt;
-  const auto before = static_cast<BlockPass>(static_cast<std::uint8_t>(action.pass) - 1);
-  return BlockAction{action.rank, before, action.number};
 }
 
 /// What a rank holds slot by slot.
@@ -110,6 +245,9 @@ class HeldByRank {
   std::vector<State> after_;  // each slot
 };
 
+/// Moves the passes before and after the steady phase to earlier free slots, as far as no rank then
+/// holds more than the most that any rank holds now. With W in the slots, W moves too. Without,
+/// only the drain is moved, and each free slot counts as a W of an earlier I.
 class Tightening {
  public:
   explicit Tightening(BlockSlots& slots)
@@ -180,10 +318,10 @@ class Tightening {
 Schedule grow(OffsetsOfRank offsets, std::uint32_t ranks, const ScheduleOptions& options) {
   BlockSlots slots(offsets, ranks, options.microbatch_count);
   slots.place_weights();
-  tighten(slots);
+  Tightening(slots).run();
   slots.squeeze();
   slots.remove_weights();
-  tighten(slots);
+  Tightening(slots).run();
   slots.place_weights();
   slots.squeeze();
   slots.remove_weights();
@@ -193,85 +331,5 @@ Schedule grow(OffsetsOfRank offsets, std::uint32_t ranks, const ScheduleOptions&
   }
   return schedule;
 }
-
-BlockSlots::BlockSlots(OffsetsOfRank offsets, std::uint32_t ranks, std::uint32_t microbatches)
-    : slots_(ranks) {
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const BlockOffsets block = offsets(ranks, rank);
-    for (std::size_t pass = 0; pass < block.size(); ++pass) {
-      for (std::uint32_t m = 0; m < microbatches; ++m) {
-        slots_[rank][pass].push_back(block[pass] + period * m);
-      }
-    }
-  }
-}
-
-std::vector<BlockAction> BlockSlots::in_order() const {
-  std::vector<std::size_t> begin;  // of each slot, shifted by one while they are counted
-  const auto each = [this](auto visit) {
-    for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-      for (const BlockPass pass : block_passes) {
-        for (std::uint32_t n = 0; n < of(rank, pass).size(); ++n) visit(BlockAction{rank, pass, n});
-      }
-    }
-  };
-  each([&](const BlockAction& action) {
-    const std::size_t after = std::size_t{at(action)} + 1;
-    if (after >= begin.size()) begin.resize(after + 1);
-    ++begin[after];
-  });
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<BlockAction> all(begin.empty() ? 0 : begin.back());
-  each([&](const BlockAction& action) { all[begin[at(action)]++] = action; });
-  return all;
-}
-
-BlockRow BlockSlots::row(std::uint32_t rank) const {
-  BlockRow row;
-  for (const BlockPass pass : block_passes) {
-    for (std::uint32_t n = 0; n < of(rank, pass).size(); ++n) {
-      const std::uint32_t slot = of(rank, pass)[n];
-      if (slot >= row.size()) row.resize(slot + 1);
-      row[slot] = BlockAction{rank, pass, n};
-    }
-  }
-  return row;
-}
-
-std::uint32_t BlockSlots::ready(const BlockAction& action) const {
-  const auto source = source_of(action, ranks());
-  return source ? at(*source) + 1 : 0;
-}
-
-void BlockSlots::place_weights() {
-  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-    const BlockRow filled = row(rank);
-    std::vector<std::uint32_t>& weights = of(rank, BlockPass::weight);
-    std::size_t inputs = 0;
-    std::uint32_t slot = 0;
-    for (; slot < filled.size() || weights.size() < inputs; ++slot) {
-      if (slot < filled.size() && filled[slot]) {
-        inputs += is_input(filled[slot]->pass);
-      } else if (weights.size() < inputs) {
-        weights.push_back(slot);
-      }
-    }
-  }
-}
-
-void BlockSlots::remove_weights() {
-  for (std::uint32_t rank = 0; rank < ranks(); ++rank) of(rank, BlockPass::weight).clear();
-}
-
-void BlockSlots::squeeze() {
-  std::vector<std::uint32_t> free_from(ranks());
-  for (const BlockAction& action : in_order()) {
-    std::uint32_t& next = free_from[action.rank];
-    if (action.pass != BlockPass::weight) next = std::max(next, ready(action));
-    at(action) = next++;
-  }
-}
-
-void tighten(BlockSlots& slots) { Tightening(slots).run(); }
 
 }  // namespace penstock
