@@ -33,6 +33,11 @@ LayerWork work_alone(const LayerSpec& layer, const CellShape& shape) {
 
 }  // namespace
 
+NumbersByName with(NumbersByName numbers, const NumbersByName& more) {
+  for (const auto& number : more) numbers[number.first] = number.second;
+  return numbers;
+}
+
 LayerSpec spec(std::string_view kind, const NumbersByName& numbers) {
   return {std::string(kind), numbers, "/layer"};
 }

@@ -14,6 +14,9 @@ namespace penstock::testing {
 using NumbersByName = std::map<std::string, double, std::less<>>;
 using Layers = std::vector<LayerSpec>;
 
+/// Numbers with these instead of, or beside, their own.
+NumbersByName with(NumbersByName numbers, const NumbersByName& more);
+
 /// A layer of this kind.
 LayerSpec spec(std::string_view kind, const NumbersByName& numbers);
 

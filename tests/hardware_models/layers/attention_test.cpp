@@ -10,11 +10,6 @@ namespace {
 // 4 heads over 2, 3 numbers each: queries 12, keys and values 6 each.
 const NumbersByName small = {{"hidden", 10}, {"heads", 4}, {"kv_heads", 2}, {"head_dim", 3}};
 
-NumbersByName with(NumbersByName numbers, const NumbersByName& more) {
-  for (const auto& number : more) numbers[number.first] = number.second;
-  return numbers;
-}
-
 }  // namespace
 
 TEST_CASE("attention: weights are hd(a+2g) + adh, and biases and norms of heads come on top") {

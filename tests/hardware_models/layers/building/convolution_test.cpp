@@ -11,12 +11,6 @@ namespace {
 const NumbersByName small_image = {
     {"channels_in", 4}, {"channels_out", 6}, {"height", 8}, {"width", 10}, {"kernel", 3}};
 
-NumbersByName with(const NumbersByName& more) {
-  NumbersByName numbers = small_image;
-  for (const auto& number : more) numbers[number.first] = number.second;
-  return numbers;
-}
-
 }  // namespace
 
 TEST_CASE("conv: 6 * 4 * 9 weights meet each of 80 places of 5 images, in F, I and W alike") {
@@ -33,14 +27,14 @@ TEST_CASE("conv: 6 * 4 * 9 weights meet each of 80 places of 5 images, in F, I a
 }
 
 TEST_CASE("conv: a stride leaves every n-th place, groups divide weights, a norm keeps its input") {
-  const LayerWork strided = work_of("conv", with({{"stride", 3}}), CellShape{});
+  const LayerWork strided = work_of("conv", with(small_image, {{"stride", 3}}), CellShape{});
   CHECK(strided.output_bytes == 2 * 6 * 3 * 4);  // ceil(8/3) by ceil(10/3)
   CHECK(flops_of(strided, Pass::backward_input) == doctest::Approx(2 * 216 * 12));
-  const LayerWork grouped = work_of("conv", with({{"groups", 2}}), CellShape{});
+  const LayerWork grouped = work_of("conv", with(small_image, {{"groups", 2}}), CellShape{});
   CHECK(grouped.parameters == 108);
   CHECK(flops_of(grouped, Pass::forward) == 2 * 108 * 80);
-  const LayerWork normed =
-      work_of("conv", with({{"batch_norm", 1}, {"relu", 1}, {"bias", 1}}), CellShape{});
+  const LayerWork normed = work_of(
+      "conv", with(small_image, {{"batch_norm", 1}, {"relu", 1}, {"bias", 1}}), CellShape{});
   CHECK(normed.parameters == 216 + 3 * 6);
   CHECK(normed.kept_bytes == 2 * (4 * 80 + 6 * 80));
 }
@@ -54,21 +48,21 @@ TEST_CASE("conv: a tensor group shares channels, gathers them, and sums input gr
 }
 
 TEST_CASE("conv: groups that do not divide channels, and a cut of the sequence, are refused") {
-  CHECK_THROWS_WITH_AS(work_of("conv", with({{"groups", 4}})),
+  CHECK_THROWS_WITH_AS(work_of("conv", with(small_image, {{"groups", 4}})),
                        "4 groups do not divide the 6 of channels_out", InputError);
   CHECK_THROWS_AS(work_of("conv", small_image, CellShape{.context = 2}), InputError);
   CHECK_THROWS_AS(work_of("conv", small_image, CellShape{.tensor = 4}), InputError);
 }
 
 TEST_CASE("conditional_conv: n times the weights, and a routing of channels x n with a bias") {
-  const LayerWork work = work_of("conditional_conv", with({{"kernels", 8}}));
+  const LayerWork work = work_of("conditional_conv", with(small_image, {{"kernels", 8}}));
   CHECK(work.parameters == 8 * 216 + 4 * 8 + 8);
 }
 
 TEST_CASE("conditional_conv: kernels are summed before one convolution") {
   // 5 images: routing 2*4*8, mixing 2*216*8, convolution 2*216*80 each.
   const CellShape shape{.microbatch = 5};
-  const LayerWork work = work_of("conditional_conv", with({{"kernels", 8}}), shape);
+  const LayerWork work = work_of("conditional_conv", with(small_image, {{"kernels", 8}}), shape);
   const double routing = 2 * 5 * 4 * 8, mixing = 2 * 5 * 216 * 8, convolution = 2 * 5 * 216 * 80;
   CHECK(flops_of(work, Pass::forward) == routing + mixing + convolution);
   CHECK(work.forward_flops == routing + mixing + convolution);
@@ -79,7 +73,7 @@ TEST_CASE("conditional_conv: kernels are summed before one convolution") {
 
 TEST_CASE("conditional_conv: it keeps its input, means, weights and one mixed kernel an example") {
   const LayerWork work =
-      work_of("conditional_conv", with({{"kernels", 8}}), CellShape{.microbatch = 5});
+      work_of("conditional_conv", with(small_image, {{"kernels", 8}}), CellShape{.microbatch = 5});
   CHECK(work.kept_bytes == 2 * 5 * (4 * 80 + 4 + 8 + 216));
 }
 

@@ -10,12 +10,6 @@ namespace {
 const NumbersByName mixture = {
     {"hidden", 4}, {"experts", 8}, {"chosen", 2}, {"expert_intermediate", 6}};
 
-NumbersByName mixture_with(const NumbersByName& more) {
-  NumbersByName numbers = mixture;
-  for (const auto& number : more) numbers[number.first] = number.second;
-  return numbers;
-}
-
 }  // namespace
 
 TEST_CASE("mlp: 2hf weights, 3hf gated, with biases f + h and 2f + h more") {
@@ -62,7 +56,7 @@ TEST_CASE("mlp: dropout keeps a byte for each output and moves it") {
 
 TEST_CASE("moe: a token meets the router, the chosen experts and the shared one") {
   const LayerWork work =
-      work_of("moe", mixture_with({{"shared_intermediate", 5}, {"shared_gate", 1}}));
+      work_of("moe", with(mixture, {{"shared_intermediate", 5}, {"shared_gate", 1}}));
   CHECK(work.parameters == 8 * 72 + 60 + 4 * 8 + 4);
   CHECK(work.active_parameters == 2 * 72 + 60 + 4 * 8 + 4);
   CHECK(work.held_expert_parameters == 8 * 72);
@@ -71,7 +65,7 @@ TEST_CASE("moe: a token meets the router, the chosen experts and the shared one"
 }
 
 TEST_CASE("moe: a token keeps 2h + 2kh + 6kf + 2kh + 4E + 6f_s bytes") {
-  const NumbersByName numbers = mixture_with({{"shared_intermediate", 5}});
+  const NumbersByName numbers = with(mixture, {{"shared_intermediate", 5}});
   const double token = 2 * 4 + 2 * 2 * 4 + 6 * 2 * 6 + 2 * 2 * 4 + 4 * 8 + 6 * 5;
   CHECK(work_of("moe", numbers, CellShape{.sequence = 10}).kept_bytes == 10 * token);
   const CellShape cut{.sequence = 10, .tensor = 1, .sequence_parallel = true};
@@ -79,7 +73,7 @@ TEST_CASE("moe: a token keeps 2h + 2kh + 6kf + 2kh + 4E + 6f_s bytes") {
 }
 
 TEST_CASE("moe: with tensor and sequence parallelism all that is kept is shared") {
-  const NumbersByName numbers = mixture_with({{"shared_intermediate", 6}});
+  const NumbersByName numbers = with(mixture, {{"shared_intermediate", 6}});
   const CellShape shape{.sequence = 10, .tensor = 2, .sequence_parallel = true};
   CHECK(2 * work_of("moe", numbers, shape).kept_bytes ==
         work_of("moe", numbers, CellShape{.sequence = 10}).kept_bytes);
@@ -103,7 +97,7 @@ TEST_CASE("moe: an expert group shares experts, and sends tokens there and back 
 TEST_CASE("moe: imbalance multiplies the experts' time, memory and traffic, not FLOPs that count") {
   const CellShape shape{.sequence = 10, .expert = 2};
   const LayerWork even = work_of("moe", mixture, shape);
-  const LayerWork uneven = work_of("moe", mixture_with({{"imbalance", 1.5}}), shape);
+  const LayerWork uneven = work_of("moe", with(mixture, {{"imbalance", 1.5}}), shape);
   const double experts = 2.0 * 10 * 2 * 72;
   CHECK(flops_of(uneven, Pass::forward) - flops_of(even, Pass::forward) == experts / 2);
   CHECK(uneven.kept_bytes - even.kept_bytes == 10 * (2 * 2 * 4 + 6 * 2 * 6 + 2 * 2 * 4) / 2);
@@ -114,8 +108,8 @@ TEST_CASE("moe: imbalance multiplies the experts' time, memory and traffic, not 
 TEST_CASE("moe: with a capacity experts are padded to it, whatever the imbalance") {
   const CellShape shape{.sequence = 10};
   const LayerWork padded =
-      work_of("moe", mixture_with({{"capacity_factor", 1.25}, {"imbalance", 3}}), shape);
-  const LayerWork uneven = work_of("moe", mixture_with({{"imbalance", 1.25}}), shape);
+      work_of("moe", with(mixture, {{"capacity_factor", 1.25}, {"imbalance", 3}}), shape);
+  const LayerWork uneven = work_of("moe", with(mixture, {{"imbalance", 1.25}}), shape);
   CHECK(flops_of(padded, Pass::forward) == flops_of(uneven, Pass::forward));
   CHECK(padded.kept_bytes == uneven.kept_bytes);
 }
@@ -161,7 +155,7 @@ TEST_CASE("moe: half a tensor group shares an expert, and gathers its tokens alo
   CHECK(collectives_of(work, Pass::forward, Group::expert_tensor) ==
         "all_gather 160, reduce_scatter 160");
   // Shared experts are split over the whole group, and gather its twenty tokens.
-  const LayerWork shared = work_of("moe", mixture_with({{"shared_intermediate", 8}}), shape);
+  const LayerWork shared = work_of("moe", with(mixture, {{"shared_intermediate", 8}}), shape);
   CHECK(collectives_of(shared, Pass::forward, Group::expert_tensor) ==
         "all_gather 160, reduce_scatter 160");
   CHECK(collectives_of(shared, Pass::forward, Group::tensor) ==
@@ -176,14 +170,14 @@ TEST_CASE("moe: without sequence parallelism each device routes its share of the
   CHECK(collectives_of(work, Pass::forward, Group::tensor) == "all_gather 80");
   CHECK(collectives_of(work, Pass::backward_input, Group::tensor) == "all_gather 80");
   // Shared experts bring partial sums of the same tokens: one reduction for both.
-  const LayerWork shared = work_of("moe", mixture_with({{"shared_intermediate", 6}}), shape);
+  const LayerWork shared = work_of("moe", with(mixture, {{"shared_intermediate", 6}}), shape);
   CHECK(collectives_of(shared, Pass::forward, Group::tensor) == "all_reduce 80");
   CHECK(collectives_of(shared, Pass::backward_input, Group::tensor) == "all_reduce 80");
 }
 
 TEST_CASE(
     "moe: more chosen experts than there are, or a group that does not divide them, is wrong") {
-  CHECK_THROWS_WITH_AS(work_of("moe", mixture_with({{"chosen", 9}})),
+  CHECK_THROWS_WITH_AS(work_of("moe", with(mixture, {{"chosen", 9}})),
                        "it is 9; it must be at most experts, 8", InputError);
   CHECK_THROWS_AS(work_of("moe", mixture, CellShape{.expert = 3}), InputError);
 }
