@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "schedules/patterns/alternation.hpp"

@@ -1,5 +1,4 @@
 #include <array>
-#include <vector>
 
 #include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/layers/registry.hpp"

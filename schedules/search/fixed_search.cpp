@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "schedules/search/building_blocks.hpp"
 #include "schedules/search/draws.hpp"
