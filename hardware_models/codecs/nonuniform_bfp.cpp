@@ -12,7 +12,7 @@
 #include "hardware_models/codecs/coding/block_format.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
 #include "hardware_models/codecs/registry.hpp"
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 
 namespace penstock::nonuniform_bfp_file {
 namespace {

@@ -9,8 +9,8 @@
 #include "hardware_models/codecs/coding/bits.hpp"
 #include "hardware_models/codecs/coding/block_format.hpp"
 #include "hardware_models/codecs/registry.hpp"
-#include "hardware_models/spec/parameters.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/parameters.hpp"
 
 namespace penstock::outlier_bfp_file {
 namespace {

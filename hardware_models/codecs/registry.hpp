@@ -6,7 +6,7 @@
 
 #include "hardware_models/codecs/coding/bits.hpp"
 #include "hardware_models/codecs/coding/block_format.hpp"
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 
 #include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/spec/model_spec.hpp"
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 
 namespace penstock {
 

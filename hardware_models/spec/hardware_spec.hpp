@@ -11,8 +11,8 @@
 
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/spec/machine.hpp"
-#include "hardware_models/spec/parameters.hpp"
 #include "sim/base/numbers.hpp"
+#include "sim/base/parameters.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/costs/layer_turns.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/named.hpp"
+#include "sim/base/parameters.hpp"
 #include "sim/base/random.hpp"
 
 namespace penstock {
@@ -46,7 +47,7 @@ Values known_parameters(const std::string& kind, const Machine& machine) {
   const TopologyEntry* entry = find_named(topology_entries(), kind);
   if (entry == nullptr) return known;
   const Values facts = facts_of(machine);
-  for (const TopologyParameter& parameter : entry->parameters) {
+  for (const Parameter& parameter : entry->parameters) {
     const auto fact = facts.find(std::string(parameter.name));
     if (fact != facts.end()) known.insert(*fact);
   }

@@ -12,8 +12,7 @@ namespace {
 constexpr std::uint32_t per_machine = 8;
 
 constexpr std::array takes{
-    TopologyParameter{"links_per_device", "4 (one per neighbour) or 6 (two to some neighbours)",
-                      Measure::count, 6},
+    count_of("links_per_device", "4 (one per neighbour) or 6 (two to some neighbours)", 6),
     link_bandwidth,
     link_latency,
     devices_per_nic,
@@ -60,7 +59,7 @@ void wire(Cluster& cluster, std::uint32_t first, bool doubled, Speed speed) {
 
 /// Machines are whole, even when the last devices are not used: routes pass through them.
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
-  const std::uint32_t links = parameters.count("links_per_device");
+  const std::uint32_t links = parameters.whole("links_per_device");
   if (links != 4 && links != 6) {
     throw InputError("/hardware/topology/links_per_device",
                      fmt::format("{} is not possible; a cube mesh has 4 or 6", links));

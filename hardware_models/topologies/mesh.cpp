@@ -8,8 +8,7 @@ namespace penstock::mesh_file {
 namespace {
 
 constexpr std::array takes{
-    TopologyParameter{"devices_per_node", "devices per machine, each connected to all others",
-                      Measure::count, std::nullopt},
+    count_of("devices_per_node", "devices per machine, each connected to all others", std::nullopt),
     link_bandwidth,
     link_latency,
     devices_per_nic,
@@ -19,7 +18,7 @@ constexpr std::array takes{
     nic_latency};
 
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
-  const std::uint32_t per_machine = parameters.count("devices_per_node");
+  const std::uint32_t per_machine = parameters.whole("devices_per_node");
   Cluster cluster = devices_with_hosts(devices, per_machine, /*forward=*/false, parameters);
   for (std::uint32_t first = 0; first < devices; first += per_machine) {
     const std::uint32_t end = std::min(devices, first + per_machine);

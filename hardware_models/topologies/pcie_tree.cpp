@@ -8,23 +8,22 @@
 namespace penstock::pcie_tree_file {
 namespace {
 
-constexpr std::array<TopologyParameter, 7> takes{{
-    {"devices_per_switch", "devices under one PCIe switch", Measure::count, std::nullopt},
+constexpr std::array takes{
+    count_of("devices_per_switch", "devices under one PCIe switch", std::nullopt),
     pcie_bandwidth,
     pcie_latency,
-    {"uplink_bandwidth_bytes_per_s", "of a PCIe switch to and from the root, each way",
-     Measure::bandwidth_bytes_per_s, 64e9},
-    {"uplink_latency_us", "of a PCIe switch to or from the root", Measure::latency_us, 0},
-    {"host_bandwidth_bytes_per_s", "of the host's memory to and from the root, each way",
-     Measure::bandwidth_bytes_per_s, 300e9},
-    {"host_latency_us", "of the host's memory to or from the root", Measure::latency_us, 0},
-}};
+    bandwidth_of("uplink_bandwidth_bytes_per_s", "of a PCIe switch to and from the root, each way",
+                 64e9),
+    latency_of("uplink_latency_us", "of a PCIe switch to or from the root"),
+    bandwidth_of("host_bandwidth_bytes_per_s",
+                 "of the host's memory to and from the root, each way", 300e9),
+    latency_of("host_latency_us", "of the host's memory to or from the root")};
 
 /// One machine without NVLink: traffic out of a PCIe switch shares its uplink.
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
   Cluster cluster;
   Topology& topology = cluster.topology;
-  const std::uint32_t per_switch = parameters.count("devices_per_switch");
+  const std::uint32_t per_switch = parameters.whole("devices_per_switch");
   const Node root = topology.add_switch("root");
   const Node host = topology.add_end("host0");
   topology.connect_both_ways(root, host, parameters.speed("host"));

@@ -24,10 +24,10 @@ void add_relay(Machines& machines, std::size_t device) {
 /// All machines are whole, even when the last devices are not used: a missing device would leave a
 /// rail unreachable from its machine.
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
-  const std::uint32_t per_node = parameters.count("devices_per_node");
+  const std::uint32_t per_node = parameters.whole("devices_per_node");
   const std::uint32_t built = (devices + per_node - 1) / per_node * per_node;
   Machines machines = nvswitch_machines(built, per_node, parameters);
-  const std::uint32_t per_nic = parameters.count("devices_per_nic");
+  const std::uint32_t per_nic = parameters.whole("devices_per_nic");
   add_nics(machines, per_node, parameters);
   Topology& topology = machines.cluster.topology;
   std::vector<Node> rails;

@@ -14,7 +14,7 @@ namespace penstock {
 struct TopologyEntry {
   std::string_view name;
   std::string_view summary;
-  std::span<const TopologyParameter> parameters;
+  std::span<const Parameter> parameters;
   /// A cluster with at least this many devices, named "0", "1", ….
   Cluster (*make)(std::uint32_t devices, const TopologyParameters& parameters);
   bool one_machine = false;  // for any number of devices

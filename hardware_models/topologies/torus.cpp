@@ -11,13 +11,12 @@ namespace penstock::torus_file {
 namespace {
 
 constexpr std::array takes{
-    TopologyParameter{"x", "devices along the first dimension, of consecutive numbers",
-                      Measure::count, std::nullopt},
-    TopologyParameter{"y", "devices along the second dimension", Measure::count, std::nullopt},
-    TopologyParameter{"z", "devices along the third dimension", Measure::count, 1},
+    count_of("x", "devices along the first dimension, of consecutive numbers", std::nullopt),
+    count_of("y", "devices along the second dimension", std::nullopt),
+    count_of("z", "devices along the third dimension", 1),
     link_bandwidth,
     link_latency,
-    TopologyParameter{"devices_per_host", "devices per host", Measure::count, 4},
+    count_of("devices_per_host", "devices per host", 4),
     pcie_bandwidth,
     pcie_latency};
 
@@ -42,9 +41,9 @@ std::uint32_t size_of(const std::array<std::uint32_t, 3>& lengths, std::uint32_t
 
 /// A ring along each dimension. In a dimension of two, both directions are the same link.
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
-  const std::array lengths{parameters.count("x"), parameters.count("y"), parameters.count("z")};
+  const std::array lengths{parameters.whole("x"), parameters.whole("y"), parameters.whole("z")};
   const std::uint32_t size = size_of(lengths, devices);
-  Cluster cluster = devices_with_hosts(size, parameters.count("devices_per_host"),
+  Cluster cluster = devices_with_hosts(size, parameters.whole("devices_per_host"),
                                        /*forward=*/true, parameters);
   std::uint32_t stride = 1;
   for (const std::uint32_t length : lengths) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 #include "validate/calibration/term_model.hpp"
 #include "validate/probes/registry.hpp"
 #include "validate/store/layer_point.hpp"

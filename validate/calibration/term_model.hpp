@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 #include "validate/statistics/bootstrap.hpp"
 
 namespace penstock {

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 
 namespace penstock {

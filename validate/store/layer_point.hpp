@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hardware_models/spec/model_spec.hpp"
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 #include "validate/store/stored_row.hpp"
 
 namespace penstock {

@@ -9,6 +9,7 @@
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "sim/base/parameters.hpp"
 
 namespace penstock {
 namespace {
@@ -285,7 +286,7 @@ void check_links(const CatalogueItem& item, const Machine& machine) {
   const TopologyEntry* kind = find_named(topology_entries(), machine.topology->kind);
   if (kind == nullptr) return;  // building the topology reports it
   constexpr std::string_view links = "nvlink_bandwidth_bytes_per_s, link_bandwidth_bytes_per_s";
-  for (const TopologyParameter& parameter : kind->parameters) {
+  for (const Parameter& parameter : kind->parameters) {
     if (!is_listed(links, parameter.name)) continue;
     if (machine.topology->parameters.contains(std::string(parameter.name))) continue;
     throw in_file(item.source,

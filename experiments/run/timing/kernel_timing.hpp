@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "hardware_models/spec/machine.hpp"
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 #include "sim/model/work.hpp"
 
 namespace penstock {

@@ -1,41 +1,25 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "hardware_models/codecs/coding/bits.hpp"
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 
 namespace penstock {
 
 /// A codec name with its parameters: {"bfp", {{"bits", 4}}}.
 struct CodecSpec {
   std::string name;
-  std::map<std::string, double, std::less<>> numbers;
+  NamedNumbers numbers;
 
   friend bool operator==(const CodecSpec&, const CodecSpec&) = default;
 };
 
-/// The parameters of a codec, defaults filled in.
-class CodecNumbers {
- public:
-  explicit CodecNumbers(std::map<std::string, double, std::less<>> values)
-      : values_(std::move(values)) {}
-
-  double operator[](std::string_view name) const { return values_.find(name)->second; }
-  std::uint32_t whole(std::string_view name) const {
-    return static_cast<std::uint32_t>((*this)[name]);
-  }
-
- private:
-  std::map<std::string, double, std::less<>> values_;
-};
+/// The parameters of a codec.
+using CodecNumbers = SettledNumbers;
 
 /// How a codec packs a block of values with a shared exponent. A packed block starts with the
 /// exponent; blocks follow without gaps.

@@ -128,8 +128,6 @@ double tokens_of_all(const CellShape& shape) {
 
 double padded_share(double rows, double devices) { return std::ceil(rows / devices); }
 
-double LayerNumbers::operator[](std::string_view name) const { return values_.find(name)->second; }
-
 std::optional<double> LayerNumbers::given(std::string_view name) const {
   const auto value = values_.find(name);
   if (value == values_.end() || std::isnan(value->second)) return std::nullopt;

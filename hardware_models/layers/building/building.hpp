@@ -1,16 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <limits>
-#include <map>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "hardware_models/spec/model_spec.hpp"
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 #include "sim/model/work.hpp"
 
 namespace penstock {
@@ -83,21 +79,16 @@ constexpr Parameter flag(std::string_view name, std::string_view summary, double
 inline constexpr Parameter patches_of_layer{"tokens", "patches of an example's pictures",
                                             std::nullopt};
 
-/// The parameters of a layer, defaults filled in.
-class LayerNumbers {
+/// The parameters of a layer.
+class LayerNumbers : public SettledNumbers {
  public:
-  explicit LayerNumbers(std::map<std::string, double, std::less<>> values)
-      : values_(std::move(values)) {}
+  using SettledNumbers::SettledNumbers;
 
-  double operator[](std::string_view name) const;
   bool is(std::string_view name) const { return (*this)[name] != 0; }
   /// The parameter, unless it is absent or the kind has no such one.
   std::optional<double> given(std::string_view name) const;
   /// One device's share in a group of `degree`. Throws InputError unless it divides evenly.
   double share(std::string_view name, double degree, std::string_view group = "tensor") const;
-
- private:
-  std::map<std::string, double, std::less<>> values_;
 };
 
 /// Batched matrix products on one device: rows x inner by inner x columns, `count` at once.

@@ -36,7 +36,7 @@ Machines nvswitch_machines(std::uint32_t devices, std::uint32_t per_machine,
 
 void add_nics(Machines& machines, std::uint32_t per_machine, const TopologyParameters& parameters) {
   Topology& topology = machines.cluster.topology;
-  const std::uint32_t per_nic = parameters.count("devices_per_nic");
+  const std::uint32_t per_nic = parameters.whole("devices_per_nic");
   Node nic{}, incoming{};
   for (std::uint32_t i = 0; i < machines.cluster.devices.size(); ++i) {
     const Node device = machines.cluster.devices[i];
@@ -80,7 +80,7 @@ void join_by_nics(Cluster& cluster, std::uint32_t per_machine,
                   const TopologyParameters& parameters) {
   if (cluster.devices.size() <= per_machine) return;
   Topology& topology = cluster.topology;
-  const std::uint32_t per_nic = parameters.count("devices_per_nic");
+  const std::uint32_t per_nic = parameters.whole("devices_per_nic");
   const Node network = topology.add_switch("network");
   Node nic{};
   for (std::uint32_t i = 0; i < cluster.devices.size(); ++i) {

@@ -2,14 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "sim/base/limits.hpp"
+#include "sim/base/parameters.hpp"
 #include "sim/costs/topology.hpp"
 
 namespace penstock {
@@ -21,51 +19,43 @@ struct Cluster {
   std::vector<Node> host_of;  // by device: the host memory of its machine
 };
 
-/// The unit of a topology parameter.
-enum class Measure : std::uint8_t { count, bandwidth_bytes_per_s, latency_us };
-
-/// A parameter of a topology.
-struct TopologyParameter {
-  std::string_view name;
-  std::string_view summary;
-  Measure measure;
-  std::optional<double> otherwise;  // default; without it the parameter is required
-};
-
-/// A link has two parameters: "nic" has nic_bandwidth_bytes_per_s and nic_latency_us.
-class TopologyParameters {
+/// The values of a topology's parameters. A link has two: "nic" has nic_bandwidth_bytes_per_s and
+/// nic_latency_us.
+class TopologyParameters : public SettledNumbers {
  public:
-  explicit TopologyParameters(std::map<std::string, double, std::less<>> values)
-      : values_(std::move(values)) {}
+  using SettledNumbers::SettledNumbers;
 
-  std::uint32_t count(std::string_view name) const;
   Speed speed(std::string_view link) const;
-
- private:
-  std::map<std::string, double, std::less<>> values_;
 };
+
+// Kinds of parameters.
+constexpr Parameter count_of(std::string_view name, std::string_view summary,
+                             std::optional<double> otherwise) {
+  return {name, summary, otherwise, 1, Limits::stages};
+}
+constexpr Parameter bandwidth_of(std::string_view name, std::string_view summary,
+                                 std::optional<double> otherwise) {
+  return {name, summary, otherwise, 1, Limits::bytes, /*whole=*/false};
+}
+constexpr Parameter latency_of(std::string_view name, std::string_view summary) {
+  return {name, summary, 0, 0, Limits::time_us, /*whole=*/false};
+}
 
 // Shared parameters. Defaults: eight H100 SXM per machine, NVLink 4 with 450 GB/s and PCIe 5.0 x16
 // with 64 GB/s each way, one 400 Gbit/s NIC per device.
-constexpr TopologyParameter devices_per_node{
-    "devices_per_node", "devices per machine, on one NVSwitch", Measure::count, std::nullopt};
-constexpr TopologyParameter nvlink_bandwidth{"nvlink_bandwidth_bytes_per_s",
-                                             "of a device to and from its NVSwitch, each way",
-                                             Measure::bandwidth_bytes_per_s, 450e9};
-constexpr TopologyParameter nvlink_latency{
-    "nvlink_latency_us", "of a device to or from its NVSwitch", Measure::latency_us, 0};
-constexpr TopologyParameter pcie_bandwidth{"pcie_bandwidth_bytes_per_s",
-                                           "of a device's PCIe links, each way",
-                                           Measure::bandwidth_bytes_per_s, 64e9};
-constexpr TopologyParameter pcie_latency{"pcie_latency_us", "of a device's PCIe links",
-                                         Measure::latency_us, 0};
-constexpr TopologyParameter devices_per_nic{"devices_per_nic", "devices that share a NIC",
-                                            Measure::count, 1};
-constexpr TopologyParameter nic_bandwidth{"nic_bandwidth_bytes_per_s",
-                                          "of a NIC to and from the network, each way",
-                                          Measure::bandwidth_bytes_per_s, 50e9};
-constexpr TopologyParameter nic_latency{"nic_latency_us", "of a NIC to or from the network",
-                                        Measure::latency_us, 0};
+constexpr Parameter devices_per_node =
+    count_of("devices_per_node", "devices per machine, on one NVSwitch", std::nullopt);
+constexpr Parameter nvlink_bandwidth = bandwidth_of(
+    "nvlink_bandwidth_bytes_per_s", "of a device to and from its NVSwitch, each way", 450e9);
+constexpr Parameter nvlink_latency =
+    latency_of("nvlink_latency_us", "of a device to or from its NVSwitch");
+constexpr Parameter pcie_bandwidth =
+    bandwidth_of("pcie_bandwidth_bytes_per_s", "of a device's PCIe links, each way", 64e9);
+constexpr Parameter pcie_latency = latency_of("pcie_latency_us", "of a device's PCIe links");
+constexpr Parameter devices_per_nic = count_of("devices_per_nic", "devices that share a NIC", 1);
+constexpr Parameter nic_bandwidth =
+    bandwidth_of("nic_bandwidth_bytes_per_s", "of a NIC to and from the network, each way", 50e9);
+constexpr Parameter nic_latency = latency_of("nic_latency_us", "of a NIC to or from the network");
 
 /// Machines of equal size, the last possibly smaller. By device: its NVSwitch, the link from it,
 /// its NIC, which the device before it may have too, and the link to it.
@@ -90,11 +80,9 @@ void add_nics(Machines& machines, std::uint32_t per_machine, const TopologyParam
 void join_nic(Machines& machines, std::size_t device, Node network, const Speed& speed);
 
 // Parameters of machines with direct links between devices. Defaults: NVLink 2 and PCIe 3.0 x16.
-constexpr TopologyParameter link_bandwidth{"link_bandwidth_bytes_per_s",
-                                           "of one link between two devices, each way",
-                                           Measure::bandwidth_bytes_per_s, 25e9};
-constexpr TopologyParameter link_latency{"link_latency_us", "of a link between two devices",
-                                         Measure::latency_us, 0};
+constexpr Parameter link_bandwidth =
+    bandwidth_of("link_bandwidth_bytes_per_s", "of one link between two devices, each way", 25e9);
+constexpr Parameter link_latency = latency_of("link_latency_us", "of a link between two devices");
 
 /// Devices and host memory, `per_host` devices per host, connected by PCIe only. When devices
 /// forward, routes may pass through them.

@@ -8,6 +8,7 @@
 
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/parameters.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
@@ -95,7 +96,7 @@ Parameters parameters_of(const TopologyEntry& entry) {
                          {"x", 4},
                          {"y", 3}};
   Parameters needed;
-  for (const TopologyParameter& parameter : entry.parameters) {
+  for (const Parameter& parameter : entry.parameters) {
     if (!parameter.otherwise)
       needed[std::string(parameter.name)] = known.at(std::string(parameter.name));
   }

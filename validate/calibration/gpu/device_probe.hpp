@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 #include "validate/calibration/term_model.hpp"
 #include "validate/store/stored_row.hpp"
 

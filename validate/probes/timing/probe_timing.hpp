@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 
 namespace penstock {
 

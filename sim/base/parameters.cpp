@@ -1,4 +1,4 @@
-#include "hardware_models/spec/parameters.hpp"
+#include "sim/base/parameters.hpp"
 
 #include <fmt/format.h>
 
@@ -12,13 +12,13 @@ namespace penstock {
 namespace {
 
 void check_names(std::string_view taker, std::span<const Parameter> parameters,
-                 const NamedNumbers& given) {
+                 const NamedNumbers& given, std::string_view word) {
   std::vector<std::string_view> known;
   for (const Parameter& parameter : parameters) known.push_back(parameter.name);
   for (const auto& number : given) {
     if (std::find(known.begin(), known.end(), number.first) != known.end()) continue;
     throw InputError(pointer_step(number.first),
-                     fmt::format("unknown key \"{}\"; {} takes {}", number.first, taker,
+                     fmt::format("unknown {} \"{}\"; {} takes {}", word, number.first, taker,
                                  fmt::join(known, ", ")));
   }
 }
@@ -44,8 +44,8 @@ double value_of(std::string_view taker, const Parameter& parameter, const NamedN
 }  // namespace
 
 NamedNumbers settled_numbers(std::string_view taker, std::span<const Parameter> parameters,
-                             const NamedNumbers& given) {
-  check_names(taker, parameters, given);
+                             const NamedNumbers& given, std::string_view word) {
+  check_names(taker, parameters, given, word);
   NamedNumbers numbers;
   for (const Parameter& parameter : parameters) {
     numbers[std::string(parameter.name)] = value_of(taker, parameter, given);
