@@ -12,6 +12,7 @@
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/made_up_gpu.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
