@@ -1,5 +1,3 @@
-#include "experiments/measure/kernel_runs/kernel_rows.hpp"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +6,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_lines.hpp"
+#include "experiments/measure/kernel_runs/stack_fit.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
