@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -9,10 +8,6 @@
 #include "validate/job/job.hpp"
 
 namespace penstock {
-
-/// What the actions of a run do: run the layers of the model, keep a core busy, sleep, or layers if
-/// possible.
-enum class Bodies : std::uint8_t { automatic, busy, layers, sleep };
 
 /// The layers that a run executes, or why it keeps cores busy instead.
 struct RealLayers {

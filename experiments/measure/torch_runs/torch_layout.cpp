@@ -139,7 +139,6 @@ std::string_view name(TorchBodies bodies) {
 }
 
 TorchModel torch_model(const Layout& layout, const TorchModelRequest& request) {
-  using Wanted = TorchModelRequest::Wanted;
   require_chain(layout.model);
   TorchModel model;
   if (!request.file.empty()) {
@@ -153,10 +152,10 @@ TorchModel torch_model(const Layout& layout, const TorchModelRequest& request) {
     return model;
   }
   const auto why_not = why_not_kinds(layout);
-  if (request.wanted == Wanted::layers && why_not) {
+  if (request.bodies == Bodies::layers && why_not) {
     throw UsageError(fmt::format("--bodies layers: {}", *why_not));
   }
-  if (!why_not && (request.wanted == Wanted::automatic || request.wanted == Wanted::layers)) {
+  if (!why_not && (request.bodies == Bodies::automatic || request.bodies == Bodies::layers)) {
     add_kinds(layout, model);
     return model;
   }
@@ -164,7 +163,7 @@ TorchModel torch_model(const Layout& layout, const TorchModelRequest& request) {
     throw UsageError(fmt::format("PyTorch does not run this batch: {}",
                                  why_not.value_or("its layers are by kind; leave out --bodies")));
   }
-  model.bodies = request.wanted == Wanted::compute ? TorchBodies::compute : TorchBodies::sleep;
+  model.bodies = request.bodies == Bodies::busy ? TorchBodies::compute : TorchBodies::sleep;
   model.scale = request.scale;
   model.width = width_of(layout.model);
   for (const Layer& layer : layout.model.layers) {

@@ -11,6 +11,10 @@
 
 namespace penstock {
 
+/// What the actions of a run are to do: run the layers of the model, keep a core busy, sleep, or
+/// layers if possible.
+enum class Bodies : std::uint8_t { automatic, busy, layers, sleep };
+
 /// What the layers of a run in PyTorch do.
 enum class TorchBodies : std::uint8_t {
   sleep,    // for stated times
@@ -43,8 +47,7 @@ struct TorchModel {
 
 /// What a model is wanted for.
 struct TorchModelRequest {
-  enum class Wanted : std::uint8_t { automatic, sleep, compute, layers };
-  Wanted wanted = Wanted::automatic;
+  Bodies bodies = Bodies::automatic;
   std::string file;  // of the user's layers
   double scale = 1;  // of stated times
 };

@@ -91,11 +91,8 @@ void keep_same_documents(std::vector<Runnable>& all, std::vector<ValidationRuns:
 }
 
 TorchModelRequest model_request(const ValidationOptions& options, double scale) {
-  using Wanted = TorchModelRequest::Wanted;
-  constexpr std::array<Wanted, 4> wanted{Wanted::automatic, Wanted::compute, Wanted::layers,
-                                         Wanted::sleep};
   const std::string& file = options.torch.model;
-  return {.wanted = wanted[static_cast<std::size_t>(options.bodies)],
+  return {.bodies = options.bodies,
           .file = file.empty() ? file : std::filesystem::absolute(file).string(),
           .scale = scale};
 }

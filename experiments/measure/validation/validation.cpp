@@ -9,6 +9,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
+#include "experiments/measure/calibration/real_layers.hpp"
 #include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/measure/validation/device_layers.hpp"
 #include "experiments/run/layout/layout.hpp"

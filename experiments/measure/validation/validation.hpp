@@ -6,7 +6,7 @@
 #include <string>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/measure/calibration/real_layers.hpp"
+#include "experiments/measure/torch_runs/torch_layout.hpp"
 #include "experiments/measure/validation/numbers_check.hpp"
 #include "experiments/run/simulation.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -108,9 +108,10 @@ Validation validate(const Scenario& scenario, const BackendEntry& backend,
 ValidationRuns validate_all(const std::vector<ValidationCandidate>& candidates,
                             const BackendEntry& backend, const ValidationOptions& options);
 
-/// In PyTorch: trains by all candidates in turns. Errors of the structure come from traced steps; the profile
-/// error compares the median of steps without the profiler with a simulation by the profile of the
-/// candidates that give times, or of the first that ran. Throws std::runtime_error without PyTorch.
+/// In PyTorch: trains by all candidates in turns. Errors of the structure come from traced steps;
+/// the profile error compares the median of steps without the profiler with a simulation by the
+/// profile of the candidates that give times, or of the first that ran. Throws std::runtime_error
+/// without PyTorch.
 ValidationRuns validate_in_torch(const std::vector<ValidationCandidate>& candidates,
                                  const BackendEntry& backend, const ValidationOptions& options);
 

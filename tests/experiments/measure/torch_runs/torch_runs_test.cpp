@@ -17,8 +17,6 @@
 namespace penstock::testing {
 namespace {
 
-using Wanted = TorchModelRequest::Wanted;
-
 /// Four layers of 3, 4 and 5 us on two ranks.
 const char* const timed_layers = R"({"penstock": 1, "model": {"layers": [
   {"forward_us": 3, "backward_input_us": 4, "backward_weight_us": 5, "activation_bytes": 4000},
@@ -84,9 +82,9 @@ TEST_CASE("torch runs: layers that state times sleep for them, scaled, unless ot
   CHECK(model.layers[2].input_us == 40);
   CHECK(model.layers[2].weight_us == 50);
   CHECK(model.width == 1000);  // floats in 4000 bytes
-  CHECK(torch_model(layout, {.wanted = Wanted::compute}).bodies == TorchBodies::compute);
+  CHECK(torch_model(layout, {.bodies = Bodies::busy}).bodies == TorchBodies::compute);
   CHECK(torch_model(layout, {.file = "model.py"}).bodies == TorchBodies::own);
-  CHECK_THROWS_WITH_AS(torch_model(layout, {.wanted = Wanted::layers}),
+  CHECK_THROWS_WITH_AS(torch_model(layout, {.bodies = Bodies::layers}),
                        "--bodies layers: the model states times, not kinds of layers", UsageError);
 }
 
@@ -96,7 +94,7 @@ TEST_CASE("torch runs: kinds and numbers that the script does not know are refus
                              R"(, {"kind": "mlp", "hidden": 4, "intermediate": 8}]},
       "hardware": {"name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2},
       "schedule": {"name": "1f1b", "microbatches": 2}})";
-    return torch_model(settle(parse_scenario(text, "kinds.json")), {.wanted = Wanted::layers});
+    return torch_model(settle(parse_scenario(text, "kinds.json")), {.bodies = Bodies::layers});
   };
   const TorchModel model = kinds(R"({"kind": "norm", "hidden": 4})");
   CHECK(model.bodies == TorchBodies::layers);
