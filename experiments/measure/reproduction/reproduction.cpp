@@ -303,7 +303,7 @@ Reproduction reproduce(const Paper& paper, const ReproduceOptions& options) {
     ReproducedTable& reproduced = reproduction.tables.emplace_back();
     const auto* rows = judged_rows(table, options.other);
     if (rows == nullptr) continue;
-    const TableCase of{paper, table, catalogue, &progress};
+    const TableCase of{paper, table, &catalogue, &progress};
     for (const Judgement& judgement : table.judgements) {
       progress.begin_judgement();
       reproduced.judgements.push_back(Judging(of, judgement, *rows, options).run());

@@ -1,5 +1,3 @@
-#include "experiments/measure/reproduction/row_simulation.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/measure/reproduction/row_values.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/run/timing/questions.hpp"
 #include "experiments/show/results/result_json.hpp"
@@ -18,9 +17,16 @@ namespace {
 
 using nlohmann::json;
 
+/// A row of a table, with values for the paper's constants.
+struct RowCase {
+  const TableCase& of;
+  const PaperRow& row;
+  Names constants = start_constants(of.paper);
+};
+
 std::string label_of(const RowCase& row) {
-  return fmt::format("{}, row {}", row.table.name,
-                     fmt::join(cells_of(row.table, row.row, row.table.label), " "));
+  return fmt::format("{}, row {}", row.of.table.name,
+                     fmt::join(cells_of(row.of.table, row.row, row.of.table.label), " "));
 }
 
 /// Adds the row to the errors of a step.
@@ -29,7 +35,7 @@ auto about(const RowCase& row, Step step) {
   try {
     return step();
   } catch (const InputError& error) {
-    throw in_file(row.paper.source_file,
+    throw in_file(row.of.paper.source_file,
                   InputError(label_of(row),
                              error.where() + (error.where().empty() ? "" : ": ") + error.what()));
   }
@@ -39,7 +45,7 @@ using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
 void add_columns(const RowCase& row, Names& names) {
   for (std::size_t i = 0; i < row.row.size(); ++i) {
-    if (row.row[i].number) names[row.table.columns[i]] = *row.row[i].number;
+    if (row.row[i].number) names[row.of.table.columns[i]] = *row.row[i].number;
   }
 }
 
@@ -50,14 +56,14 @@ void add_formulas(const NamedTexts& formulas, Names& names) {
 Names names_of(const RowCase& row) {
   Names names = row.constants;
   add_columns(row, names);
-  add_formulas(row.table.names, names);
+  add_formulas(row.of.table.names, names);
   return names;
 }
 
 /// The value of a column, or of a formula.
 json value_for(const std::string& text, const RowCase& row, const Names& names) {
   for (std::size_t i = 0; i < row.row.size(); ++i) {
-    if (row.table.columns[i] == text) return json::parse(row.row[i].json);
+    if (row.of.table.columns[i] == text) return json::parse(row.row[i].json);
   }
   return json::parse(number_cell(value_of(text, names)).json);
 }
@@ -86,8 +92,8 @@ void put(json& scenario, const std::string& pointer, json value) {
 }
 
 void apply_patches(const RowCase& row, json& scenario) {
-  for (const auto& [column, cases] : row.table.patches) {
-    const std::string value = text_of(row.row[column_of(row.table, column)]);
+  for (const auto& [column, cases] : row.of.table.patches) {
+    const std::string value = text_of(row.row[column_of(row.of.table, column)]);
     const auto found = cases.find(value);
     if (found == cases.end()) {
       throw InputError("", fmt::format("\"patches\" of column {} have none for {}", column, value));
@@ -106,7 +112,7 @@ void work_out(json& value, const Names& names) {
 }
 
 json patched_scenario(const RowCase& row) {
-  json scenario = json::parse(row.table.scenario);
+  json scenario = json::parse(row.of.table.scenario);
   scenario["penstock"] = 1;
   apply_patches(row, scenario);
   return scenario;
@@ -121,7 +127,7 @@ class Dependence {
  public:
   explicit Dependence(const RowCase& row) : row_(row) {
     for (const auto& constant : row.constants) names_.push_back(constant.first);
-    for (const auto& [name, formula] : row.table.names) {
+    for (const auto& [name, formula] : row.of.table.names) {
       if (of(formula)) names_.push_back(name);
     }
   }
@@ -142,8 +148,8 @@ class Dependence {
   }
   /// Whether any of the values under "set" is within another.
   bool nested() const {
-    for (const auto& [pointer, value] : row_.table.set) {
-      for (const auto& other : row_.table.set) {
+    for (const auto& [pointer, value] : row_.of.table.set) {
+      for (const auto& other : row_.of.table.set) {
         if (other.first.starts_with(pointer + "/")) return true;
       }
     }
@@ -190,7 +196,7 @@ std::set<std::string> keys_of(const PaperTable& table) {
 }
 
 void take_results(const RowCase& row, const nlohmann::ordered_json& document, Names& names) {
-  for (const auto& [name, pointer] : row.table.results) {
+  for (const auto& [name, pointer] : row.of.table.results) {
     try {
       names[name] = result_at(document, name, pointer);
     } catch (const json::exception& error) {
@@ -201,17 +207,17 @@ void take_results(const RowCase& row, const nlohmann::ordered_json& document, Na
 
 /// Answers what a row asks, adds the results to the names, and returns a finding of its run.
 std::string ask(const RowCase& row, const json& scenario, Names& names) {
-  if (row.table.asks == RowAsks::timing) {
-    take_results(row, timed(row.catalogue != nullptr ? *row.catalogue : read_catalogue(), scenario),
-                 names);
+  if (row.of.table.asks == RowAsks::timing) {
+    take_results(row, timed(*row.of.catalogue, scenario), names);
     return "";
   }
-  const RunResult result = run(settle(scenario_from(scenario, row.paper.source_file),
-                                      {.catalogue = row.catalogue, .clusters = row.clusters}));
+  const RunResult result =
+      run(settle(scenario_from(scenario, row.of.paper.source_file),
+                 {.catalogue = row.of.catalogue, .clusters = row.of.clusters}));
   if (!result.report) {
     throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
   }
-  const std::set<std::string> keys = keys_of(row.table);
+  const std::set<std::string> keys = keys_of(row.of.table);
   take_results(row, result_json(result, &keys), names);
   return result.findings.empty() ? "" : result.findings.front().text;
 }
@@ -224,16 +230,18 @@ Names start_constants(const Paper& paper) {
   return names;
 }
 
-bool holds(const std::string& formula, const RowCase& row) {
-  return about(row, [&] { return value_of(formula, names_of(row)) != 0; });
+bool holds(const TableCase& table, const PaperRow& row, const std::string& formula) {
+  const RowCase one{table, row};
+  return about(one, [&] { return value_of(formula, names_of(one)) != 0; });
 }
 
-std::string scenario_of(const RowCase& row) {
-  return about(row, [&] {
-    const Names names = names_of(row);
-    json scenario = patched_scenario(row);
+std::string scenario_of(const TableCase& table, const PaperRow& row) {
+  const RowCase one{table, row};
+  return about(one, [&] {
+    const Names names = names_of(one);
+    json scenario = patched_scenario(one);
     work_out(scenario, names);
-    put_all(row, row.table.set, names, scenario);
+    put_all(one, table.table.set, names, scenario);
     return scenario.dump(2);
   });
 }
@@ -246,10 +254,9 @@ struct PreparedRow::Parts {
   bool has_texts = false;    // formulas among the texts of the scenario are left
 };
 
-PreparedRow::PreparedRow(const Paper& paper, const PaperTable& table, const PaperRow& row,
-                         const Catalogue* catalogue, std::shared_ptr<Clusters> clusters) {
-  Parts parts{
-      {paper, table, row, start_constants(paper), catalogue, std::move(clusters)}, {}, {}, {}, {}};
+PreparedRow::PreparedRow(const TableCase& of, const PaperRow& row) {
+  const PaperTable& table = of.table;
+  Parts parts{{of, row}, {}, {}, {}, {}};
   about(parts.row, [&] {
     const Dependence depends(parts.row);
     Names names = parts.row.constants;
@@ -287,16 +294,16 @@ RowValues PreparedRow::simulate(const Names& constants) const {
     add_columns(row, names);
     for (const auto& [name, value] : parts_->names) names[name] = value;
     add_formulas(parts_->formulas, names);
-    values.published = row.table.published.empty() ? std::numeric_limits<double>::quiet_NaN()
-                                                   : value_of(row.table.published, names);
-    if (!row.table.results.empty()) {
+    values.published = row.of.table.published.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                                      : value_of(row.of.table.published, names);
+    if (!row.of.table.results.empty()) {
       json scenario = parts_->scenario;
       if (parts_->has_texts) work_out(scenario, names);
       put_all(row, parts_->set, names, scenario);
       values.finding = ask(row, scenario, names);
     }
-    values.simulated = value_of(row.table.simulated, names);
-    for (const auto& [name, formula] : row.table.shown) {
+    values.simulated = value_of(row.of.table.simulated, names);
+    for (const auto& [name, formula] : row.of.table.shown) {
       values.shown.push_back(value_of(formula, names));
     }
     return values;

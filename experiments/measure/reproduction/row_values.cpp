@@ -84,10 +84,6 @@ void RowProgress::of_batch(std::size_t done) {
                                expected_.end(), std::max(end_, so_far)));
 }
 
-bool holds(const TableCase& table, const PaperRow& row, const std::string& formula) {
-  return holds(formula, RowCase{table.paper, table.table, row, start_constants(table.paper)});
-}
-
 bool is_reference(const TableCase& table, const PaperRow& row) {
   return table.table.reference && holds(table, row, table.table.reference->row);
 }
@@ -99,9 +95,7 @@ std::vector<std::vector<RowValues>> row_values(const TableCase& table, const Row
   const std::size_t count = needed.rows.size();
   std::vector<std::vector<RowValues>> all(choices.size(), std::vector<RowValues>(count));
   std::vector<PreparedRow> prepared;
-  for (const PaperRow& row : needed.rows) {
-    prepared.emplace_back(table.paper, table.table, row, &table.catalogue, table.clusters);
-  }
+  for (const PaperRow& row : needed.rows) prepared.emplace_back(table, row);
   const auto simulate = [&](std::size_t number) {
     const std::size_t choice = number / count, row = number % count;
     all[choice][row] = prepared[row].simulate(choices[choice]);

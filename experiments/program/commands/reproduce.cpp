@@ -4,7 +4,6 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/reproduction/reproduction.hpp"
-#include "experiments/measure/reproduction/row_simulation.hpp"
 #include "experiments/measure/reproduction/row_values.hpp"
 #include "experiments/program/commands/registry.hpp"
 
@@ -62,7 +61,7 @@ int print_scenario(const Options& options, const Paper& paper) {
   const std::vector<PaperRow>& rows = other ? other->rows : table.rows;
   const std::uint32_t number =
       within("--scenario", options.scenario_of_row, static_cast<std::uint32_t>(rows.size()));
-  show(fmt::format("{}\n", scenario_of({paper, table, rows[number - 1], start_constants(paper)})));
+  show(fmt::format("{}\n", scenario_of({paper, table}, rows[number - 1])));
   if (!paper.constants.empty()) say("constants are where their search starts, not as fitted");
   return ExitCode::done;
 }
