@@ -75,8 +75,7 @@ Sets candidates(const GivenConstants& given, const PaperTable& table, const Judg
 }
 
 const GivenSet* set_of(const Sets& sets, const std::string& apart) {
-  const auto found = std::find_if(sets.begin(), sets.end(),
-                                  [&](const GivenSet* set) { return set->apart == apart; });
+  const auto found = std::ranges::find(sets, apart, &GivenSet::apart);
   return found == sets.end() ? nullptr : *found;
 }
 
@@ -139,10 +138,7 @@ std::vector<PaperRow> chosen_of(const std::vector<PaperRow>& all, const TableCas
 std::vector<FitRange> ranges_of(const Paper& paper, const PaperFit& choice) {
   std::vector<FitRange> ranges;
   for (const std::string& name : choice.constants) {
-    ranges.push_back(
-        std::find_if(paper.constants.begin(), paper.constants.end(),
-                     [&](const PaperConstant& constant) { return constant.name == name; })
-            ->range);
+    ranges.push_back(std::ranges::find(paper.constants, name, &PaperConstant::name)->range);
   }
   return ranges;
 }
@@ -224,15 +220,6 @@ FoundConstants constants_for(const GivenConstants& given, const PaperTable& tabl
   found.values = set == nullptr ? geometric_mean(sets, judgement.fit->constants) : set->values;
   if (set != nullptr && !set->apart.empty()) found.apart = {set->apart};
   return found;
-}
-
-const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
-                               const Judgement& judgement) {
-  if (!judgement.fit || judgement.fit->table.empty()) return &judged;
-  const auto found =
-      std::find_if(paper.tables.begin(), paper.tables.end(),
-                   [&](const PaperTable& table) { return table.name == judgement.fit->table; });
-  return found == paper.tables.end() ? nullptr : &*found;
 }
 
 std::vector<PaperRow> rows_to_fit(const TableCase& of, const Judgement& judgement,

@@ -47,10 +47,6 @@ FoundConstants constants_for(const GivenConstants& given, const PaperTable& tabl
                              const Judgement& judgement, const std::vector<std::string>& group,
                              const std::vector<std::string>& label);
 
-/// The table to whose rows the constants of a judgement are fitted; null if the paper lacks it.
-const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
-                               const Judgement& judgement);
-
 /// The rows of one group to which the constants of a judgement are fitted, except `without`: rows
 /// of the table that it names, or of `judged` if it names none and is the judged table.
 std::vector<PaperRow> rows_to_fit(const TableCase& of, const Judgement& judgement,

@@ -203,10 +203,8 @@ PaperFit fit_of(const json& entry, const Paper& paper) {
   PaperFit fit;
   read_fields(fit_fields(), entry, &fit);
   for (std::size_t i = 0; i < fit.constants.size(); ++i) {
-    const bool known = std::any_of(
-        paper.constants.begin(), paper.constants.end(),
-        [&](const PaperConstant& constant) { return constant.name == fit.constants[i]; });
-    if (known) continue;
+    const auto known = std::ranges::find(paper.constants, fit.constants[i], &PaperConstant::name);
+    if (known != paper.constants.end()) continue;
     throw InputError(fmt::format("/constants/{}", i),
                      fmt::format("there is no constant \"{}\"", fit.constants[i]));
   }
@@ -299,18 +297,13 @@ json with_shared_keys(json document) {
 }
 
 /// A name used twice would hide one of the two values.
-void check_names(const Paper& paper) {
+template <class Named>
+void check_names(const char* list, const std::vector<Named>& all) {
   std::set<std::string> names;
-  for (std::size_t i = 0; i < paper.constants.size(); ++i) {
-    if (names.insert(paper.constants[i].name).second) continue;
-    throw InputError(fmt::format("/constants/{}/name", i),
-                     fmt::format("\"{}\" is the name of another", paper.constants[i].name));
-  }
-  names.clear();
-  for (std::size_t i = 0; i < paper.tables.size(); ++i) {
-    if (names.insert(paper.tables[i].name).second) continue;
-    throw InputError(fmt::format("/tables/{}/name", i),
-                     fmt::format("\"{}\" is the name of another", paper.tables[i].name));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (names.insert(all[i].name).second) continue;
+    throw InputError(fmt::format("/{}/{}/name", list, i),
+                     fmt::format("\"{}\" is the name of another", all[i].name));
   }
 }
 
@@ -319,13 +312,10 @@ void check_fitted_tables(const Paper& paper) {
   for (std::size_t t = 0; t < paper.tables.size(); ++t) {
     const auto& judgements = paper.tables[t].judgements;
     for (std::size_t j = 0; j < judgements.size(); ++j) {
-      if (!judgements[j].fit || judgements[j].fit->table.empty()) continue;
-      const std::string& name = judgements[j].fit->table;
-      const std::string where = fmt::format("/tables/{}/judgements/{}/fit", t, j);
-      const auto found = std::find_if(paper.tables.begin(), paper.tables.end(),
-                                      [&](const PaperTable& table) { return table.name == name; });
-      if (found == paper.tables.end()) continue;  // its constants may be given
-      below(where + "/apart", [&] { check_columns(judgements[j].fit->apart, *found); });
+      const PaperTable* const fitted = fitted_table(paper, paper.tables[t], judgements[j]);
+      if (!judgements[j].fit || fitted == nullptr) continue;  // its constants may be given
+      below(fmt::format("/tables/{}/judgements/{}/fit/apart", t, j),
+            [&] { check_columns(judgements[j].fit->apart, *fitted); });
     }
   }
 }
@@ -344,7 +334,8 @@ Paper paper_of(const json& document, const std::string& folder) {
       return table_of(document["tables"][i], common, folder, paper);
     }));
   }
-  check_names(paper);
+  check_names("constants", paper.constants);
+  check_names("tables", paper.tables);
   check_fitted_tables(paper);
   return paper;
 }
@@ -355,6 +346,13 @@ std::string_view paper_schema() {
   static const std::string text =
       printed(schema_of(paper_fields(), "Published numbers, and how each is simulated"));
   return text;
+}
+
+const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
+                               const Judgement& judgement) {
+  if (!judgement.fit || judgement.fit->table.empty()) return &judged;
+  const auto found = std::ranges::find(paper.tables, judgement.fit->table, &PaperTable::name);
+  return found == paper.tables.end() ? nullptr : &*found;
 }
 
 std::size_t column_of(const PaperTable& table, std::string_view name) {

@@ -108,6 +108,10 @@ Paper read_paper(const std::string& path);
 /// InputError with the file's name in front.
 std::vector<PaperRow> read_paper_rows(const std::string& path, const PaperTable& table);
 
+/// The table to whose rows the constants of a judgement are fitted; null if the paper lacks it.
+const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
+                               const Judgement& judgement);
+
 /// The number of a column. Throws InputError with the known columns.
 std::size_t column_of(const PaperTable& table, std::string_view name);
 

@@ -23,8 +23,7 @@ PaperCell cell_of(const CsvCell& cell) {
 std::vector<std::size_t> places_of(const std::vector<CsvCell>& header, const PaperTable& table) {
   std::vector<std::size_t> places;
   for (const std::string& name : table.columns) {
-    const auto found = std::find_if(header.begin(), header.end(),
-                                    [&](const CsvCell& cell) { return cell.text == name; });
+    const auto found = std::ranges::find(header, name, &CsvCell::text);
     if (found == header.end()) {
       throw InputError("row 0", fmt::format("the column \"{}\" is missing; table \"{}\" has {}",
                                             name, table.name, fmt::join(table.columns, ", ")));

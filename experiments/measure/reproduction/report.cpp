@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/reproduction/reproduction.hpp"
@@ -86,8 +87,7 @@ std::string constants_text(const Paper& paper, const Judgement& judgement,
                            const FoundConstants& found) {
   Cells parts;
   for (const std::string& name : judgement.fit->constants) {
-    const auto constant = std::find_if(paper.constants.begin(), paper.constants.end(),
-                                       [&](const PaperConstant& one) { return one.name == name; });
+    const auto constant = std::ranges::find(paper.constants, name, &PaperConstant::name);
     const double value = found.values.at(name);
     const FitRange& range = constant->range;
     const bool at_bound = value <= range.least * 1.0001 || value >= range.most * 0.9999;
@@ -196,23 +196,21 @@ std::string judgement_markdown(const Paper& paper, const PaperTable& table, std:
   return text + "\n" + verdict_of(judgement, judged) + "\n";
 }
 
-using nlohmann::ordered_json;
-
-ordered_json json_of(const FoundConstants& found) {
+ordered_json constants_json(const FoundConstants& found) {
   ordered_json values;
   for (const auto& [name, value] : found.values) values[name] = value;
   return {
       {"apart", found.apart}, {"values", values}, {"misfit", found.misfit}, {"rows", found.rows}};
 }
 
-ordered_json json_of(const ErrorTotals& totals) {
+ordered_json totals_json(const ErrorTotals& totals) {
   return {{"rows", totals.rows},
           {"mean_error", totals.mean},
           {"bias", totals.bias},
           {"worst_error", totals.worst}};
 }
 
-ordered_json json_of(const ReproducedRow& row) {
+ordered_json row_json(const ReproducedRow& row) {
   ordered_json document{{"row", row.label},           {"published", row.published},
                         {"simulated", row.simulated}, {"error", row.error},
                         {"judged", row.judged},       {"fitted", row.fitted}};
@@ -223,25 +221,22 @@ ordered_json json_of(const ReproducedRow& row) {
   return document;
 }
 
-ordered_json json_of(const JudgedTable& judged, const Judgement& judgement) {
+ordered_json judgement_json(const JudgedTable& judged, const Judgement& judgement) {
   ordered_json document{{"name", judged.name},
                         {"met", judged.met},
                         {"judged", judged.judged.rows},
                         {"mean_error", judged.judged.mean},
                         {"bias", judged.judged.bias},
                         {"worst_error", judged.judged.worst},
-                        {"unjudged", json_of(judged.unjudged)}};
+                        {"unjudged", totals_json(judged.unjudged)}};
   if (judgement.each) document["each"] = *judgement.each;
   if (judged.ranking) {
     document["ranking"] = *judged.ranking;
     document["pairs"] = judged.ranked_pairs;
     document["pairs_in_order"] = judged.pairs_in_order;
   }
-  document["constants"] = ordered_json::array();
-  for (const FoundConstants& found : judged.constants)
-    document["constants"].push_back(json_of(found));
-  document["rows"] = ordered_json::array();
-  for (const ReproducedRow& row : judged.rows) document["rows"].push_back(json_of(row));
+  document["constants"] = list_json(judged.constants, constants_json);
+  document["rows"] = list_json(judged.rows, row_json);
   return document;
 }
 
@@ -314,7 +309,7 @@ ordered_json reproduction_json(const Paper& paper, const Reproduction& reproduct
     table["judgements"] = ordered_json::array();
     const auto& judgements = reproduction.tables[t].judgements;
     for (std::size_t j = 0; j < judgements.size(); ++j) {
-      table["judgements"].push_back(json_of(judgements[j], paper.tables[t].judgements[j]));
+      table["judgements"].push_back(judgement_json(judgements[j], paper.tables[t].judgements[j]));
     }
     document["tables"].push_back(std::move(table));
   }

@@ -39,8 +39,7 @@ std::string name_of(const std::string& paper) {
 
 const PaperTable& table_named(const Paper& paper, const std::string& name) {
   if (name.empty()) return paper.tables.front();
-  const auto found = std::ranges::find_if(
-      paper.tables, [&](const PaperTable& table) { return table.name == name; });
+  const auto found = std::ranges::find(paper.tables, name, &PaperTable::name);
   if (found != paper.tables.end()) return *found;
   std::vector<std::string> names;
   for (const PaperTable& table : paper.tables) names.push_back(table.name);
