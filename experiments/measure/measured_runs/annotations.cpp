@@ -102,9 +102,7 @@ std::vector<bool> computing_lanes(const KinetoTrace& trace) {
 
 /// Merges overlapping annotations of one name on several streams of a device.
 std::vector<KinetoAnnotation> merged(std::vector<KinetoAnnotation> annotations) {
-  std::stable_sort(
-      annotations.begin(), annotations.end(),
-      [](const KinetoAnnotation& a, const KinetoAnnotation& b) { return a.name < b.name; });
+  std::ranges::stable_sort(annotations, {}, &KinetoAnnotation::name);
   std::vector<KinetoAnnotation> all;
   for (const KinetoAnnotation& next : annotations) {
     const bool same =
@@ -139,15 +137,9 @@ class Collector {
 
   void finish(bool has_steps) {
     std::vector<MeasuredOp>& ops = result_.ops;
-    std::stable_sort(ops.begin(), ops.end(), [](const MeasuredOp& a, const MeasuredOp& b) {
-      return a.span.begin_ns < b.span.begin_ns;
-    });
+    std::ranges::stable_sort(ops, {}, [](const MeasuredOp& op) { return op.span.begin_ns; });
     if (has_steps) {
-      const std::size_t all = ops.size();
-      ops.erase(
-          std::remove_if(ops.begin(), ops.end(), [](const MeasuredOp& op) { return !op.step; }),
-          ops.end());
-      result_.outside_steps = all - ops.size();
+      result_.outside_steps = std::erase_if(ops, [](const MeasuredOp& op) { return !op.step; });
     }
     std::map<std::tuple<std::optional<std::uint32_t>, Pass, Stage>, std::uint32_t> counts;
     for (MeasuredOp& op : ops) {
@@ -186,7 +178,7 @@ bool add_by_host(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& 
                  Collector& collector, RankOps& result) {
   auto spans = spans_of_works(trace, host);
   const bool launched =
-      std::any_of(spans.begin(), spans.end(), [](const auto& span) { return span.has_value(); });
+      std::ranges::any_of(spans, [](const auto& span) { return span.has_value(); });
   if (!launched && !trace.works.empty()) return false;
   result.times = launched ? TimesOf::kernels : TimesOf::host_annotations;
   if (auto by_operators = spans_of_operators(trace, host); !launched && !by_operators.empty()) {
@@ -211,7 +203,7 @@ void add_by_device(const KinetoTrace& trace, const OpNames& names, Collector& co
   const auto is_elsewhere = [&](const KinetoAnnotation& annotation) {
     return annotation.lane < computes.size() && !computes[annotation.lane];
   };
-  device.erase(std::remove_if(device.begin(), device.end(), is_elsewhere), device.end());
+  std::erase_if(device, is_elsewhere);
   result.times = TimesOf::device_annotations;
   const ProfilerSteps steps(trace, true);
   for (const KinetoAnnotation& annotation : merged(std::move(device))) {
@@ -383,9 +375,7 @@ std::vector<std::optional<OpSpans>> spans_of_operators(
     const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
   const Waits waits = waits_of(trace);
   const std::vector<OperatorRange> ranges = operators_in(trace, annotations);
-  const auto filled = static_cast<std::size_t>(std::count_if(
-      ranges.begin(), ranges.end(), [](const OperatorRange& range) { return range.any; }));
-  if (2 * filled < ranges.size()) return {};
+  if (2 * std::ranges::count(ranges, true, &OperatorRange::any) < std::ssize(ranges)) return {};
   std::vector<std::optional<OpSpans>> spans;
   for (std::size_t i = 0; i < annotations.size(); ++i) {
     const KinetoSpan& span = annotations[i].span;

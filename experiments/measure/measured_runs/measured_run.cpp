@@ -140,10 +140,6 @@ void take_communication(const RunIteration& iteration, MeasuredRun& run) {
 
 // ---- times of ops ----
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 /// The lengths to take median and quartiles of. Where the host runs the ops, waits for locks and
 /// cores fall on a few of them, and the step pays for these: a mean of each iteration.
 std::vector<double> typical_lengths(const std::vector<std::vector<double>>& of_iterations,
@@ -151,7 +147,8 @@ std::vector<double> typical_lengths(const std::vector<std::vector<double>>& of_i
   std::vector<double> typical;
   for (const std::vector<double>& lengths : of_iterations) {
     if (on_host) {
-      typical.push_back(mean(lengths));
+      typical.push_back(std::accumulate(lengths.begin(), lengths.end(), 0.0) /
+                        static_cast<double>(lengths.size()));
     } else {
       typical.insert(typical.end(), lengths.begin(), lengths.end());
     }
@@ -188,10 +185,8 @@ void fill_job(const std::vector<OpTimes>& times, const TransferTimes& transfers,
   costs.latency = transfers.by_class;
   costs.bytes.assign(plan.buffers.size(), 0);
   for (const WorkClass& work : plan.classes) {
-    const auto found = std::find_if(times.begin(), times.end(), [&](const OpTimes& op) {
-      return op.model_stage == plan.model_stage[index(work.stage)] && op.pass == work.pass;
-    });
-    costs.duration.push_back(from_ns(found == times.end() ? 0 : std::llround(found->median_ns)));
+    const OpTimes* const op = find_times(times, plan.model_stage[index(work.stage)], work.pass);
+    costs.duration.push_back(from_ns(op == nullptr ? 0 : std::llround(op->median_ns)));
   }
 }
 
@@ -274,6 +269,12 @@ void fill_timeline(MeasuredRun& run) {
 }
 
 }  // namespace
+
+const OpTimes* find_times(const std::vector<OpTimes>& times, std::uint32_t stage, Pass pass) {
+  const auto found = std::ranges::find_if(
+      times, [&](const OpTimes& op) { return op.model_stage == stage && op.pass == pass; });
+  return found == times.end() ? nullptr : &*found;
+}
 
 MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
                          std::optional<std::uint32_t> chosen) {

@@ -31,6 +31,9 @@ struct OpTimes {
   double upper_ns = 0;  // upper quartile
 };
 
+/// Those of a pass of a stage, or nullptr.
+const OpTimes* find_times(const std::vector<OpTimes>& times, std::uint32_t stage, Pass pass);
+
 /// A traced training run as a plan with times.
 struct MeasuredRun {
   std::string title;                    // "1f1b, 4 ranks, 8 microbatches"

@@ -16,16 +16,8 @@ namespace {
 constexpr std::array<Pass, 4> passes{Pass::forward, Pass::backward, Pass::backward_input,
                                      Pass::backward_weight};
 
-const OpTimes* find_times(const std::vector<OpTimes>& times, std::uint32_t stage, Pass pass) {
-  const auto found = std::find_if(times.begin(), times.end(), [&](const OpTimes& op) {
-    return op.model_stage == stage && op.pass == pass;
-  });
-  return found == times.end() ? nullptr : &*found;
-}
-
-bool has_pass(const MeasuredRun& run, Pass pass) {
-  return std::any_of(run.times.begin(), run.times.end(),
-                     [pass](const OpTimes& op) { return op.pass == pass; });
+bool has_pass(const std::vector<OpTimes>& times, Pass pass) {
+  return std::ranges::find(times, pass, &OpTimes::pass) != times.end();
 }
 
 std::uint32_t stages_of(const MeasuredRun& run) {
@@ -82,7 +74,7 @@ void add_extras(const MeasuredRun& fine, const MeasuredRun& coarse, std::vector<
   const std::uint32_t per_stage = stages_of(fine) / stages_of(coarse);
   for (const OpTimes& op : coarse.times) {
     const std::uint32_t first = op.model_stage * per_stage;
-    if (op.median_ns == 0 || !has_pass(fine, op.pass)) continue;
+    if (op.median_ns == 0 || !has_pass(fine.times, op.pass)) continue;
     if (op.pass == Pass::backward_weight && lacks_input(coarse, op.model_stage)) continue;
     double apart = 0;
     for (std::uint32_t i = 0; i < per_stage; ++i) {
@@ -136,20 +128,18 @@ void merge_hosts(const std::vector<MeasuredRun>& runs, MergedTimes& merged) {
 }  // namespace
 
 MergedTimes merged_times(const std::vector<MeasuredRun>& runs) {
-  const auto finest = std::max_element(
-      runs.begin(), runs.end(),
-      [](const MeasuredRun& a, const MeasuredRun& b) { return stages_of(a) < stages_of(b); });
+  const auto finest = std::ranges::max_element(runs, {}, stages_of);
   const std::uint32_t layers = stages_of(*finest);
   const double op_ns = op_ns_of(runs, layers);
   MergedTimes merged{.times = {}, .op_us = op_ns / 1e3, .transfer_us = {}, .notes = {}};
   merge_hosts(runs, merged);
   for (const OpTimes& op : finest->times) merged.times.push_back(less(op, op_ns));
   for (const Pass pass : passes) {
-    if (has_pass(*finest, pass)) continue;
+    if (has_pass(finest->times, pass)) continue;
     const MeasuredRun* other = nullptr;
     for (const MeasuredRun& run : runs) {
       const bool finer = other == nullptr || stages_of(run) > stages_of(*other);
-      if (has_pass(run, pass) && finer) other = &run;
+      if (has_pass(run.times, pass) && finer) other = &run;
     }
     if (other == nullptr) continue;
     const std::uint32_t stages = stages_of(*other);
@@ -166,14 +156,9 @@ MergedTimes merged_times(const std::vector<MeasuredRun>& runs) {
                          : fmt::format(", split over the {} layers of a stage as their backwards",
                                        layers / stages)));
   }
-  std::sort(merged.times.begin(), merged.times.end(), [](const OpTimes& a, const OpTimes& b) {
-    return std::pair(a.model_stage, a.pass) < std::pair(b.model_stage, b.pass);
-  });
-  const auto has = [&](Pass pass) {
-    return std::any_of(merged.times.begin(), merged.times.end(),
-                       [pass](const OpTimes& op) { return op.pass == pass; });
-  };
-  if (!has(Pass::backward) && has(Pass::backward_input)) {
+  std::ranges::sort(merged.times, {},
+                    [](const OpTimes& op) { return std::pair(op.model_stage, op.pass); });
+  if (!has_pass(merged.times, Pass::backward) && has_pass(merged.times, Pass::backward_input)) {
     merged.notes.emplace_back("no run has a whole backward: B is taken as I + W");
   }
   return merged;

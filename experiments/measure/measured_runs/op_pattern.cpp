@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "sim/base/error.hpp"
 
@@ -40,16 +41,9 @@ constexpr std::array<KnownPattern, 2> patterns{
     {{"PP:{stage}{pass}{microbatch}", "torch.distributed.pipelining, schedules of several stages"},
      {"{pass} {microbatch}", "torch.distributed.pipelining and PiPPy, GPipe"}}};
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool starts_with_word(std::string_view text, std::string_view word) {
-  return text.size() >= word.size() && std::equal(word.begin(), word.end(), text.begin(),
-                                                  [](char a, char b) { return a == lower(b); });
-}
-
 std::optional<std::size_t> take_pass(std::string_view name, std::size_t at, Pass& pass) {
   for (const PassWord& known : pass_words) {
-    if (!starts_with_word(name.substr(at), known.word)) continue;
+    if (in_small_letters(name.substr(at, known.word.size())) != known.word) continue;
     pass = known.pass;
     return at + known.word.size();
   }
@@ -73,10 +67,7 @@ OpPattern::OpPattern(std::string_view text) : text_(text) {
     throw UsageError(fmt::format("--pattern \"{}\": {}", text_, what));
   };
   if (text.size() > longest_pattern) refuse(fmt::format("more than {} bytes", longest_pattern));
-  const auto count = [this](Part part) {
-    return std::count_if(pieces_.begin(), pieces_.end(),
-                         [part](const Piece& piece) { return piece.part == part; });
-  };
+  const auto count = [this](Part part) { return std::ranges::count(pieces_, part, &Piece::part); };
   while (!text.empty()) {
     std::size_t length = 1;
     if (text.front() == '*') {

@@ -93,9 +93,9 @@ double share(Time part, Time whole) { return whole > Time{} ? to_us(part) / to_u
 // ---- JSON ----
 
 ordered_json names_json(const std::vector<NameCount>& names) {
-  ordered_json all = ordered_json::array();
-  for (const NameCount& name : names) all.push_back({{"name", name.first}, {"count", name.second}});
-  return all;
+  return list_json(names, [](const NameCount& name) -> ordered_json {
+    return {{"name", name.first}, {"count", name.second}};
+  });
 }
 
 ordered_json ranks_json(const MeasuredRun& run) {
@@ -106,7 +106,7 @@ ordered_json ranks_json(const MeasuredRun& run) {
     const TracedRank& rank = run.ranks[i];
     all.push_back({{"rank", i},
                    {"source", rank.source},
-                   {"job_rank", rank.job_rank ? ordered_json(*rank.job_rank) : ordered_json()},
+                   {"job_rank", or_null(rank.job_rank)},
                    {"events", rank.events},
                    {"times_of", text(rank.ops.times)},
                    {"ops", rank.ops.ops.size()},
@@ -268,28 +268,30 @@ std::string scenario_text(const MeasuredRun& run, const MergedTimes& merged,
 }
 
 ordered_json measured_run_json(const MeasuredRun& run) {
-  const bool known = run.errors.has_value();
-  const RunErrors errors = run.errors.value_or(RunErrors{});
+  const auto retest = has_retest(run) ? run.errors : std::nullopt;
+  const auto us = [&](Time RunErrors::*time) {
+    return or_null(run.errors, [&](const RunErrors& errors) { return to_us(errors.*time); });
+  };
   return {{"penstock", 1},
           {"title", run.title},
-          {"schedule", run.schedule ? ordered_json(*run.schedule) : ordered_json()},
+          {"schedule", or_null(run.schedule)},
           {"microbatches", run.job.priced.plan.microbatches},
           {"stages", run.order.placement.stage_count()},
           {"iteration", run.numbers[run.chosen]},
           {"iterations", run.numbers},
           {"makespan_us", to_us(makespan_of(run))},
-          {"transfer_us", run.transfer_us ? ordered_json(*run.transfer_us) : ordered_json()},
+          {"transfer_us", or_null(run.transfer_us)},
           {"slow_links", list_json(run.slow_links,
                                    [](const LinkTime& slow) -> ordered_json {
                                      return {{"link", penstock::text(slow.link)}, {"us", slow.us}};
                                    })},
           {"host_us", run.host_us},
           {"clock_error_us", static_cast<double>(run.clock_error_ns) / 1e3},
-          {"structure_error", known ? ordered_json(errors.structure) : ordered_json()},
-          {"profile_error", known ? ordered_json(errors.profile) : ordered_json()},
-          {"retest_error", has_retest(run) ? ordered_json(errors.retest) : ordered_json()},
-          {"simulated_us", known ? ordered_json(to_us(errors.simulated)) : ordered_json()},
-          {"measured_us", known ? ordered_json(to_us(errors.measured)) : ordered_json()},
+          {"structure_error", or_null(run.errors, &RunErrors::structure)},
+          {"profile_error", or_null(run.errors, &RunErrors::profile)},
+          {"retest_error", or_null(retest, &RunErrors::retest)},
+          {"simulated_us", us(&RunErrors::simulated)},
+          {"measured_us", us(&RunErrors::measured)},
           {"times", stages_json(run.times)},
           {"ranks", ranks_json(run)},
           {"left_out", run.left_out},
@@ -326,17 +328,16 @@ std::string preview_text(const std::vector<TracedRank>& ranks,
 
 ordered_json preview_json(const std::vector<TracedRank>& ranks,
                           const std::vector<OpPattern>& patterns) {
-  ordered_json texts = ordered_json::array();
-  for (const OpPattern& pattern : patterns) texts.push_back(pattern.text());
-  ordered_json all = ordered_json::array();
-  for (const TracedRank& rank : ranks) {
-    all.push_back({{"source", rank.source},
-                   {"job_rank", rank.job_rank ? ordered_json(*rank.job_rank) : ordered_json()},
-                   {"events", rank.events},
-                   {"matched", names_json(rank.names.matched)},
-                   {"unmatched", names_json(rank.names.unmatched)}});
-  }
-  return {{"penstock", 1}, {"patterns", std::move(texts)}, {"ranks", std::move(all)}};
+  const auto of_rank = [](const TracedRank& rank) -> ordered_json {
+    return {{"source", rank.source},
+            {"job_rank", or_null(rank.job_rank)},
+            {"events", rank.events},
+            {"matched", names_json(rank.names.matched)},
+            {"unmatched", names_json(rank.names.unmatched)}};
+  };
+  return {{"penstock", 1},
+          {"patterns", list_json(patterns, &OpPattern::text)},
+          {"ranks", list_json(ranks, of_rank)}};
 }
 
 }  // namespace penstock
