@@ -40,6 +40,11 @@ const Cairo& cairo() {
   return functions;
 }
 
+void check_cairo(cairo_status_t status, const char* doing) {
+  if (status == CAIRO_STATUS_SUCCESS) return;
+  throw std::runtime_error(fmt::format("{} failed: {}", doing, cairo().status_to_string(status)));
+}
+
 void set_plain_fonts(cairo_t* context) {
   cairo_font_options_t* options = cairo().font_options_create();
   cairo().font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);

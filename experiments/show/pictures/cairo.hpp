@@ -31,6 +31,9 @@ struct Cairo {
 /// is not installed.
 const Cairo& cairo();
 
+/// Throws std::runtime_error with Cairo's message unless all went well.
+void check_cairo(cairo_status_t status, const char* doing);
+
 /// Disables font hinting, so that a text has the same shape and width in every format and scale.
 void set_plain_fonts(cairo_t* context);
 

@@ -9,7 +9,6 @@
 #include <numbers>
 #include <set>
 #include <sstream>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -254,7 +253,9 @@ class SvgPen {
 
 void Canvas::Destroy::operator()(cairo_t* context) const { cairo().destroy(context); }
 
-Canvas::Canvas() : ruler_(make_ruler()) { check("opening a picture"); }
+Canvas::Canvas() : ruler_(make_ruler()) {
+  check_cairo(cairo().status(ruler_.get()), "opening a picture");
+}
 
 void Canvas::fill(const Rectangle& rectangle, Colour colour) { fill({&rectangle, 1}, colour); }
 
@@ -297,7 +298,7 @@ double Canvas::text_width(const std::string& text, const TextStyle& style) {
   set_font(ruler_.get(), style.size, style.bold);
   cairo_text_extents_t extents;
   cairo().text_extents(ruler_.get(), valid_text(text).c_str(), &extents);
-  check("measuring a text");
+  check_cairo(cairo().status(ruler_.get()), "measuring a text");
   return extents.x_advance;
 }
 
@@ -335,22 +336,11 @@ std::vector<std::string> Canvas::wrapped(const std::string& text, double width,
   return lines;
 }
 
-void Canvas::check(const char* doing) const {
-  const cairo_status_t status = cairo().status(ruler_.get());
-  if (status != CAIRO_STATUS_SUCCESS) {
-    throw std::runtime_error(fmt::format("{} failed: {}", doing, cairo().status_to_string(status)));
-  }
-}
-
 void draw_marks(cairo_t* context, const std::vector<Mark>& marks) {
   set_plain_fonts(context);
   cairo().set_line_join(context, CAIRO_LINE_JOIN_ROUND);
   for (const Mark& mark : marks) std::visit(CairoPen(context), mark);
-  const cairo_status_t status = cairo().status(context);
-  if (status != CAIRO_STATUS_SUCCESS) {
-    throw std::runtime_error(
-        fmt::format("drawing a picture failed: {}", cairo().status_to_string(status)));
-  }
+  check_cairo(cairo().status(context), "drawing a picture");
 }
 
 std::string svg_of(const std::vector<Mark>& marks, double width, double height, double scale) {

@@ -117,8 +117,6 @@ class Canvas {
     void operator()(cairo_t* context) const;
   };
 
-  void check(const char* doing) const;
-
   std::unique_ptr<cairo_t, Destroy> ruler_;  // only measures
   std::vector<Mark> marks_;
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,16 @@ double draw_heading(Page& page, const std::string& title, const std::string& sub
 
 /// Draws texts below each other from `top`, wrapped at the page width; returns where they end.
 double draw_notes(Page& page, double top, const std::vector<std::string>& notes);
+
+/// The width of the widest of the texts of items.
+template <class Items, class Text = std::identity>
+double widest_text(Canvas& canvas, const Items& items, const TextStyle& style, Text text = {}) {
+  double widest = 0;
+  for (const auto& item : items) {
+    widest = std::max(widest, canvas.text_width(std::invoke(text, item), style));
+  }
+  return widest;
+}
 
 /// Whether tick labels fit next to each other with a gap, if one unit of `Tick::at` is `per_unit`
 /// wide.

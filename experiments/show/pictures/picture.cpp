@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <memory>
 #include <new>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -34,11 +33,6 @@ struct Destroy {
   void operator()(cairo_surface_t* surface) const { cairo().surface_destroy(surface); }
 };
 using Surface = std::unique_ptr<cairo_surface_t, Destroy>;
-
-void check(cairo_status_t status, const char* doing) {
-  if (status == CAIRO_STATUS_SUCCESS) return;
-  throw std::runtime_error(fmt::format("{} failed: {}", doing, cairo().status_to_string(status)));
-}
 
 /// Cairo calls this with each piece of a file. No exception may pass through Cairo.
 cairo_status_t append(void* bytes, const unsigned char* data, unsigned int length) noexcept {
@@ -70,16 +64,17 @@ std::string render_on_cairo(PictureFormat format, double width, double height, d
                             const std::vector<Mark>& marks) {
   std::string bytes;  // outlives the surface that writes to it
   const Surface surface = open_surface(format, width, height, bytes);
-  check(cairo().surface_status(surface.get()), "opening a picture");
+  check_cairo(cairo().surface_status(surface.get()), "opening a picture");
   cairo_t* const context = cairo().create(surface.get());
   const std::unique_ptr<cairo_t, void (*)(cairo_t*)> owner(context, cairo().destroy);
   cairo().scale(context, scale, scale);
   draw_marks(context, marks);
   if (format == PictureFormat::png) {
-    check(cairo().surface_write_to_png_stream(surface.get(), append, &bytes), "writing a PNG");
+    check_cairo(cairo().surface_write_to_png_stream(surface.get(), append, &bytes),
+                "writing a PNG");
   }
   cairo().surface_finish(surface.get());
-  check(cairo().surface_status(surface.get()), "writing a picture");
+  check_cairo(cairo().surface_status(surface.get()), "writing a picture");
   return bytes;
 }
 
@@ -113,15 +108,11 @@ struct LengthUnit {
 constexpr std::array length_units{LengthUnit{"px", 1}, LengthUnit{"mm", 96 / 25.4},
                                   LengthUnit{"cm", 96 / 2.54}, LengthUnit{"in", 96},
                                   LengthUnit{"pt", 96.0 / 72}};
-constexpr double longest_side = 16'000;
 
 }  // namespace
 
 PictureFormat picture_format(const std::string& path) {
-  std::string suffix = std::filesystem::path(path).extension().string();
-  std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  const std::string suffix = in_small_letters(std::filesystem::path(path).extension().string());
   if (suffix == ".svg") return PictureFormat::svg;
   if (suffix == ".png") return PictureFormat::png;
   if (suffix == ".pdf") return PictureFormat::pdf;
@@ -217,9 +208,9 @@ std::optional<double> length_of(const char* option, const std::string& text) {
                     option, text));
   }
   const double side = *length * size;
-  if (side >= 1 && side <= longest_side) return side;
+  if (side >= 1 && side <= largest_side) return side;
   throw UsageError(
-      fmt::format("{} is {}: expected 1 to {} (1/96 inch)", option, text, longest_side));
+      fmt::format("{} is {}: expected 1 to {} (1/96 inch)", option, text, largest_side));
 }
 
 }  // namespace penstock

@@ -79,17 +79,13 @@ class MemoryDrawing {
 
  private:
   double peak_room() {
-    double widest = 0;
-    for (const MemoryLane& lane : memory_.ranks) {
-      widest = std::max(widest, page_.canvas.text_width(bytes_text(lane.peak.bytes), tick_style));
-    }
-    return peak_gap + widest;
+    return peak_gap + widest_text(page_.canvas, memory_.ranks, tick_style,
+                                  [](const auto& lane) { return bytes_text(lane.peak.bytes); });
   }
 
   double draw_top() {
-    const auto largest = std::max_element(
-        memory_.ranks.begin(), memory_.ranks.end(),
-        [](const MemoryLane& a, const MemoryLane& b) { return a.peak.bytes < b.peak.bytes; });
+    const auto largest = std::ranges::max_element(
+        memory_.ranks, {}, [](const MemoryLane& lane) { return lane.peak.bytes; });
     const std::string subtitle =
         fmt::format("memory of each rank; largest peak {}, on rank {}", bytes_text(memory_.most),
                     largest - memory_.ranks.begin());

@@ -222,11 +222,10 @@ class PlotDrawing {
 
   /// The width of the longest number along y, for any number of steps.
   double widest_y_tick() const {
-    double widest = plot_.percent ? page_.canvas.text_width("100%", tick_style) : 0;
-    for (const Tick& tick : round_ticks(extent_.top, most_y_steps)) {
-      widest = std::max(widest, page_.canvas.text_width(tick.text + y_unit(), tick_style));
-    }
-    return widest;
+    const double least = plot_.percent ? page_.canvas.text_width("100%", tick_style) : 0;
+    return std::max(least,
+                    widest_text(page_.canvas, round_ticks(extent_.top, most_y_steps), tick_style,
+                                [&](const Tick& tick) { return tick.text + y_unit(); }));
   }
 
   /// Powers of two for counts, of ten for wider ranges.

@@ -107,11 +107,8 @@ class PanelDrawing {
  private:
   /// The room for the numbers on the left.
   double tick_room() const {
-    double widest = 0;
-    for (const Tick& tick : log_ticks(extent_.low, extent_.high, most_panel_ticks)) {
-      widest = std::max(widest, canvas_.text_width(tick.text, tick_style));
-    }
-    return widest + panel_tick_gap;
+    const auto ticks = log_ticks(extent_.low, extent_.high, most_panel_ticks);
+    return widest_text(canvas_, ticks, tick_style, &Tick::text) + panel_tick_gap;
   }
 
   std::string with_unit(const std::string& name) const {

@@ -113,11 +113,9 @@ class CutDrawing {
   }
 
   double name_room() {
-    double widest = page_.canvas.text_width("stage", tick_style);
-    for (const CutBar& bar : cut_.stages) {
-      widest = std::max(widest, page_.canvas.text_width(bar.name, tick_style));
-    }
-    return widest + stage_name_gap;
+    return std::max(page_.canvas.text_width("stage", tick_style),
+                    widest_text(page_.canvas, cut_.stages, tick_style, &CutBar::name)) +
+           stage_name_gap;
   }
 
   void draw_axis(const BarPanel& panel, const std::string& label) {

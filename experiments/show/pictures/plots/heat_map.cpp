@@ -62,7 +62,6 @@ class MapDrawing {
 
   void draw() {
     lay_out(draw_heading(page_, map_.options.title.value_or(map_.title), ""));
-    numbered_ = numbers_fit();
     for (std::size_t row = 0; row < map_.rows.size(); ++row) {
       for (std::size_t column = 0; column < map_.columns.size(); ++column) draw_cell(row, column);
     }
@@ -72,13 +71,14 @@ class MapDrawing {
 
  private:
   void lay_out(double top) {
-    left_ = margin_of(page_) + std::min(widest_of(map_.rows), page_.width / 3) + map_gap;
+    left_ = margin_of(page_) +
+            std::min(widest_text(page_.canvas, map_.rows, tick_style), page_.width / 3) + map_gap;
     width_ = (page_.width - margin_of(page_) - left_) / static_cast<double>(map_.columns.size());
     if (width_ < least_cell) {
       throw UsageError(fmt::format("{} columns of cells do not fit; give a larger --width",
                                    map_.columns.size()));
     }
-    const double widest = widest_of(map_.columns);
+    const double widest = widest_text(page_.canvas, map_.columns, tick_style);
     turned_ = widest + label_gap > width_ && !are_numbers(map_.columns);
     label_room_ = turned_ ? std::min(widest, page_.width / 3) : label_height;
     top_ = top + map_label_row;
@@ -90,14 +90,6 @@ class MapDrawing {
     check_height(page_, top_ + rows * least_cell + foot);
     height_ = (page_.height - foot - top_) / rows;
     numbered_ = numbers_fit();
-  }
-
-  double widest_of(const std::vector<std::string>& labels) const {
-    double widest = 0;
-    for (const std::string& label : labels) {
-      widest = std::max(widest, page_.canvas.text_width(label, tick_style));
-    }
-    return widest;
   }
 
   /// Whether all cells have room for their numbers.
@@ -153,9 +145,9 @@ class MapDrawing {
     style.upward = turned_;
     if (turned_) style.size = std::min(style.size, width_);
     const auto step =
-        turned_
-            ? 1
-            : static_cast<std::size_t>(std::ceil((widest_of(map_.columns) + label_gap) / width_));
+        turned_ ? 1
+                : static_cast<std::size_t>(std::ceil(
+                      (widest_text(page_.canvas, map_.columns, tick_style) + label_gap) / width_));
     for (std::size_t i = 0; i < map_.columns.size(); i += step) {
       const Rectangle box = place(0, i);
       page_.canvas.text_within(turned_ ? label_room_ : step * width_,
