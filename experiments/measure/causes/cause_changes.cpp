@@ -29,16 +29,15 @@ std::vector<CauseChange> changes_of_causes(const Recording& a, const Recording& 
   const StepCauses of_a = costs_of_causes(a.plan, a.timeline, &expected);
   const StepCauses of_b = costs_of_causes(b.plan, b.timeline, &expected);
   std::map<CauseKey, CauseChange> changes;
-  for (const Cause& cause : of_a.causes) {
-    CauseChange& change = changes[key_of(cause)];
-    change.name = name_of(cause);
-    change.a += cause.cost;
-  }
-  for (const Cause& cause : of_b.causes) {
-    CauseChange& change = changes[key_of(cause)];
-    change.name = name_of(cause);
-    change.b += cause.cost;
-  }
+  const auto add = [&](const StepCauses& causes, Time CauseChange::*cost) {
+    for (const Cause& cause : causes.causes) {
+      CauseChange& change = changes[key_of(cause)];
+      change.name = name_of(cause);
+      change.*cost += cause.cost;
+    }
+  };
+  add(of_a, &CauseChange::a);
+  add(of_b, &CauseChange::b);
   std::vector<CauseChange> all;
   for (auto& [key, change] : changes) all.push_back(std::move(change));
   all.push_back({"unexplained", of_a.unexplained, of_b.unexplained});

@@ -1,7 +1,6 @@
 #include "experiments/measure/causes/causes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -14,10 +13,6 @@ namespace {
 
 constexpr std::size_t most_rows = 8;                  // of which all orders are simulated
 constexpr std::uint64_t most_replayed = 500'000'000;  // tasks, in all of these
-
-constexpr std::array all_kinds{CauseKind::rank,     CauseKind::link,         CauseKind::gaps,
-                               CauseKind::replicas, CauseKind::microbatches, CauseKind::stages,
-                               CauseKind::jitter,   CauseKind::collectives};
 
 /// A measured step with its model, ready to be replayed.
 struct Studied {
@@ -35,35 +30,12 @@ struct Studied {
 
 Removal removal_of(const Plan& plan, const Cause& cause) {
   Removal removal = nothing_removed(plan);
-  const auto set = [&](std::vector<bool>& flags) {
-    for (const std::uint32_t one : cause.who) flags[one] = true;
-  };
-  switch (cause.kind) {
-    case CauseKind::rank:
-      set(removal.ranks);
-      break;
-    case CauseKind::link:
-      set(removal.links);
-      break;
-    case CauseKind::gaps:
-      removal.gaps.assign(removal.gaps.size(), true);
-      break;
-    case CauseKind::stages:
-      removal.stages.assign(removal.stages.size(), true);
-      break;
-    case CauseKind::replicas:
-      removal.replicas = true;
-      break;
-    case CauseKind::microbatches:
-      removal.microbatches = true;
-      break;
-    case CauseKind::jitter:
-      removal.jitter = true;
-      break;
-    case CauseKind::collectives:
-      removal.collectives = true;
-      break;
+  if (cause.kind != CauseKind::rank && cause.kind != CauseKind::link) {
+    remove_all(name(cause.kind), removal);
+    return removal;
   }
+  auto& slow = cause.kind == CauseKind::rank ? removal.ranks : removal.links;
+  for (const std::uint32_t one : cause.who) slow[one] = true;
   return removal;
 }
 
@@ -122,8 +94,8 @@ std::vector<Cause> grouped(const std::vector<Cause>& slow, std::size_t most) {
 std::vector<Cause> found_causes(const Studied& studied) {
   const Plan& plan = *studied.step.plan;
   std::vector<Cause> others;
-  for (const CauseKind kind : all_kinds) {
-    if (kind == CauseKind::rank || kind == CauseKind::link) continue;
+  for (const CauseKind kind : {CauseKind::gaps, CauseKind::replicas, CauseKind::microbatches,
+                               CauseKind::stages, CauseKind::jitter, CauseKind::collectives}) {
     const Cause cause{.kind = kind};
     if (changes_anything(plan, studied.replay, removal_of(plan, cause))) others.push_back(cause);
   }

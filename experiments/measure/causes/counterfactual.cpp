@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <variant>
 
@@ -27,14 +26,14 @@ namespace {
 class Removing {
  public:
   Removing(const Plan& plan, OpModel& model)
-      : plan_(plan), model_(model), all_(all_removed(plan)), removed_(nothing_removed(plan)) {}
+      : plan_(plan), model_(model), removed_(nothing_removed(plan)) {}
 
   void add(const std::string& text) {
     text_ = text;
     const std::size_t equals = text.find('=');
     const std::string word = text.substr(0, equals);
     if (equals != std::string::npos) return add_one(word, text.substr(equals + 1));
-    if (!add_all(word)) refuse_word();
+    if (!remove_all(word, removed_)) refuse_word();
   }
   const Removal& removed() const { return removed_; }
 
@@ -53,24 +52,6 @@ class Removing {
       refuse(fmt::format("the run has no such {}; its {}s are 0 to {}", what, what, count - 1));
     }
     return *value;
-  }
-
-  bool add_all(const std::string& word) {
-    const std::map<std::string, std::vector<bool> Removal::*> lists{{"ranks", &Removal::ranks},
-                                                                    {"links", &Removal::links},
-                                                                    {"gaps", &Removal::gaps},
-                                                                    {"stages", &Removal::stages}};
-    const std::map<std::string, bool Removal::*> flags{{"replicas", &Removal::replicas},
-                                                       {"microbatches", &Removal::microbatches},
-                                                       {"jitter", &Removal::jitter},
-                                                       {"collectives", &Removal::collectives}};
-    if (const auto list = lists.find(word); list != lists.end()) {
-      removed_.*list->second = all_.*list->second;
-      return true;
-    }
-    const auto flag = flags.find(word);
-    if (flag != flags.end()) removed_.*flag->second = true;
-    return flag != flags.end();
   }
 
   void add_one(const std::string& word, const std::string& value) {
@@ -124,7 +105,6 @@ class Removing {
 
   const Plan& plan_;
   OpModel& model_;
-  const Removal all_;
   Removal removed_;
   std::string text_;
 };

@@ -1,7 +1,9 @@
 #include "experiments/measure/causes/replay.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -11,11 +13,17 @@
 namespace penstock {
 namespace {
 
-std::vector<bool> either(const std::vector<bool>& a, const std::vector<bool>& b) {
-  std::vector<bool> both(a.size());
-  for (std::size_t i = 0; i < a.size(); ++i) both[i] = a[i] || b[i];
-  return both;
-}
+// The members of a Removal, by name.
+constexpr std::array<std::pair<std::string_view, std::vector<bool> Removal::*>, 4> lists{
+    {{"ranks", &Removal::ranks},
+     {"links", &Removal::links},
+     {"gaps", &Removal::gaps},
+     {"stages", &Removal::stages}}};
+constexpr std::array<std::pair<std::string_view, bool Removal::*>, 4> flags{
+    {{"replicas", &Removal::replicas},
+     {"microbatches", &Removal::microbatches},
+     {"jitter", &Removal::jitter},
+     {"collectives", &Removal::collectives}}};
 
 std::uint32_t model_stages(const Plan& plan) {
   std::uint32_t most = 0;
@@ -45,14 +53,27 @@ Removal nothing_removed(const Plan& plan) { return filled(plan, false); }
 Removal all_removed(const Plan& plan) { return filled(plan, true); }
 
 Removal operator|(const Removal& a, const Removal& b) {
-  return {.ranks = either(a.ranks, b.ranks),
-          .links = either(a.links, b.links),
-          .gaps = either(a.gaps, b.gaps),
-          .stages = either(a.stages, b.stages),
-          .replicas = a.replicas || b.replicas,
-          .microbatches = a.microbatches || b.microbatches,
-          .jitter = a.jitter || b.jitter,
-          .collectives = a.collectives || b.collectives};
+  Removal both = a;
+  for (const auto& [kind, list] : lists) {
+    std::transform((a.*list).begin(), (a.*list).end(), (b.*list).begin(), (both.*list).begin(),
+                   std::logical_or{});
+  }
+  for (const auto& [kind, flag] : flags) both.*flag = a.*flag || b.*flag;
+  return both;
+}
+
+bool remove_all(std::string_view kind, Removal& removal) {
+  for (const auto& [word, list] : lists) {
+    if (word != kind) continue;
+    (removal.*list).assign((removal.*list).size(), true);
+    return true;
+  }
+  for (const auto& [word, flag] : flags) {
+    if (word != kind) continue;
+    removal.*flag = true;
+    return true;
+  }
+  return false;
 }
 
 Replay::Replay(const MeasuredStep& step, const OpModel& model)

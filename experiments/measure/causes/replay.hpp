@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "experiments/measure/causes/measured_step.hpp"
@@ -26,6 +27,8 @@ struct Removal {
 Removal nothing_removed(const Plan& plan);
 Removal all_removed(const Plan& plan);
 Removal operator|(const Removal& a, const Removal& b);
+/// Takes out all of a kind, by the name of its member: "ranks", "jitter". False for other words.
+bool remove_all(std::string_view kind, Removal& removal);
 
 /// A measured step, simulated once more without some of what delayed it.
 class Replay {
