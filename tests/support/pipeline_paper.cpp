@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "tests/support/scratch.hpp"
+
 namespace penstock::testing {
 
 using nlohmann::json;
 
-json pipeline_table() {
-  return json::parse(R"({
+json pipeline_table(json rows, const char* judgements) {
+  json table = json::parse(R"({
     "name": "times", "is": "time of an iteration", "unit": "us",
     "columns": ["kind", "p", "m", "published_us"],
     "label": ["p", "m"],
@@ -22,6 +24,9 @@ json pipeline_table() {
     "results": { "makespan_us": "/makespan_us" },
     "simulated": "makespan_us", "published": "published_us"
   })");
+  table["rows"] = std::move(rows);
+  table["judgements"] = json::parse(judgements);
+  return table;
 }
 
 json paper_with(json table) {
@@ -34,6 +39,17 @@ json paper_with(json table) {
       {"scenario",
        json::parse(R"({"model": {"stages": [{}, {}]}, "hardware": {"name": "ideal"}})")},
       {"tables", {std::move(table)}}};
+}
+
+Paper read_paper_of(const json& document) {
+  const Scratch scratch;
+  return read_paper(scratch.file("paper.json", document.dump()));
+}
+
+OtherRows read_rows_of(const Paper& paper, const std::string& csv) {
+  const Scratch scratch;
+  const PaperTable& table = paper.tables.front();
+  return {table.name, read_paper_rows(scratch.file("rows.csv", csv), table)};
 }
 
 bool reproduction_says(const std::string& text, const std::string& part) {

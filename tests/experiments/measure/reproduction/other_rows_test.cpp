@@ -2,11 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/measure/reproduction/reproduction.hpp"
 #include "tests/support/pipeline_paper.hpp"
-#include "tests/support/scratch.hpp"
 
 // Rows that the paper lacks, and constants that are given.
 
@@ -15,15 +12,10 @@ namespace penstock::testing {
 using nlohmann::json;
 
 TEST_CASE("reproduce: other rows are judged by constants fitted to the paper's own") {
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}};
-  table["judgements"] =
-      json::parse(R"([{"name": "j", "fit": {"constants": ["pace"]}, "each": 0.001}])");
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  write_file(scratch.path("rows.csv"), "m,published_us,p,kind\n16,255,2,a\n\n# 17 * 15\n");
-  const Paper paper = read_paper(scratch.path("paper.json"));
-  const OtherRows other{"times", read_paper_rows(scratch.path("rows.csv"), paper.tables[0])};
+  const json table = pipeline_table(
+      {{"a", 2, 4, 75}}, R"([{"name": "j", "fit": {"constants": ["pace"]}, "each": 0.001}])");
+  const Paper paper = read_paper_of(paper_with(table));
+  const OtherRows other = read_rows_of(paper, "m,published_us,p,kind\n16,255,2,a\n\n# 17 * 15\n");
   const JudgedTable judged = reproduce(paper, {.other = other}).tables[0].judgements[0];
   REQUIRE(judged.rows.size() == 1);
   CHECK(judged.rows[0].label == std::vector<std::string>{"2", "16"});
@@ -34,15 +26,12 @@ TEST_CASE("reproduce: other rows are judged by constants fitted to the paper's o
 TEST_CASE("reproduce: other rows of a group that the paper lacks have constants of their own") {
   // The paper's rows have a pace of 5, those of kind b one of 7: (4 + 1) * 3 * 7 and (8 + 1) * 3
   // * 7.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}};
-  table["judgements"] = json::parse(R"([{"name": "j", "each": 0.001, "rows": "m != 4",
+  const json table =
+      pipeline_table({{"a", 2, 4, 75}}, R"([{"name": "j", "each": 0.001, "rows": "m != 4",
       "fit": {"constants": ["pace"], "rows": "m == 4", "apart": ["kind"]}}])");
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  write_file(scratch.path("rows.csv"), "kind,p,m,published_us\nb,2,4,105\nb,2,8,189\na,2,8,135\n");
-  const Paper paper = read_paper(scratch.path("paper.json"));
-  const OtherRows other{"times", read_paper_rows(scratch.path("rows.csv"), paper.tables[0])};
+  const Paper paper = read_paper_of(paper_with(table));
+  const OtherRows other =
+      read_rows_of(paper, "kind,p,m,published_us\nb,2,4,105\nb,2,8,189\na,2,8,135\n");
   const JudgedTable judged = reproduce(paper, {.other = other}).tables[0].judgements[0];
   REQUIRE(judged.constants.size() == 2);
   CHECK(judged.constants[0].values.at("pace") == doctest::Approx(7).epsilon(1e-4));
@@ -56,15 +45,11 @@ TEST_CASE("reproduce: other rows of a group that the paper lacks have constants 
 }
 
 TEST_CASE("reproduce: tables have the keys of every_table, merged under their own") {
-  json table = pipeline_table();
+  const json table = pipeline_table({{"a", 2, 4, 75}}, R"([{"name": "j"}])");
   json paper = paper_with({{"name", "other"}, {"rows", {{"a", 2, 8, 135}}}, {"unit", nullptr}});
-  table["rows"] = {{"a", 2, 4, 75}};
-  table["judgements"] = {{{"name", "j"}}};
   paper["tables"].push_back({{"name", "own"}, {"note", "its own"}});
   paper["every_table"] = table;
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper.dump());
-  const Paper read = read_paper(scratch.path("paper.json"));
+  const Paper read = read_paper_of(paper);
   REQUIRE(read.tables.size() == 2);
   CHECK(read.tables[0].name == "other");
   CHECK(read.tables[0].unit.empty());
@@ -77,15 +62,12 @@ TEST_CASE("reproduce: tables have the keys of every_table, merged under their ow
 
 TEST_CASE("reproduce: given constants replace the fit, to a table that the paper lacks too") {
   // A pace of 5: 75 and 135 us. Nothing is fitted to these rows, so all may be judged.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}};
-  table["judgements"] = json::parse(R"([{"name": "j", "each": 1e-9, "rows": "m == 4",
+  const json table = pipeline_table({{"a", 2, 4, 75}, {"a", 2, 8, 135}},
+                                    R"([{"name": "j", "each": 1e-9, "rows": "m == 4",
       "fit": {"constants": ["pace"], "table": "elsewhere"}}])");
   ReproduceOptions options;
   options.constants = {"f", {{"elsewhere", "k", "", {{"pace", 5}}}}};
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  const Paper paper = read_paper(scratch.path("paper.json"));
+  const Paper paper = read_paper_of(paper_with(table));
   const Reproduction reproduction = reproduce(paper, options);
   const JudgedTable& judged = reproduction.tables[0].judgements[0];
   CHECK(judged.met);
@@ -98,21 +80,17 @@ TEST_CASE("reproduce: given constants replace the fit, to a table that the paper
 }
 
 TEST_CASE("reproduce: rows that a fit names are not judged with its constants given") {
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}};
-  table["judgements"] = json::parse(
+  const json table = pipeline_table(
+      {{"a", 2, 4, 75}, {"a", 2, 8, 135}},
       R"([{"name": "j", "fit": {"constants": ["pace"], "rows": "m == 4"}, "each": 1e-9}])");
   ReproduceOptions options;
   options.constants = {"f", {{"times", "j", "", {{"pace", 5}}}}};
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  write_file(scratch.path("rows.csv"), "kind,p,m,published_us\nb,2,4,75\na,2,4,75\n");
-  const Paper paper = read_paper(scratch.path("paper.json"));
+  const Paper paper = read_paper_of(paper_with(table));
   const JudgedTable own = reproduce(paper, options).tables[0].judgements[0];
   CHECK(own.rows[0].fitted);
   CHECK(own.judged.rows == 1);
   // Of foreign rows, only those of the paper were fitted.
-  options.other = {"times", read_paper_rows(scratch.path("rows.csv"), paper.tables[0])};
+  options.other = read_rows_of(paper, "kind,p,m,published_us\nb,2,4,75\na,2,4,75\n");
   const JudgedTable judged = reproduce(paper, options).tables[0].judgements[0];
   CHECK_FALSE(judged.rows[0].fitted);
   CHECK(judged.rows[1].fitted);
@@ -120,13 +98,10 @@ TEST_CASE("reproduce: rows that a fit names are not judged with its constants gi
 
 TEST_CASE("reproduce: an anchor scales all other rows, and these are judged") {
   // Simulated 15, 27 and 51; the first was measured as 30, twice that.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 30}, {"a", 2, 8, 54}, {"a", 2, 16, 100}};
-  table["judgements"] = json::parse(
+  const json table = pipeline_table(
+      {{"a", 2, 4, 30}, {"a", 2, 8, 54}, {"a", 2, 16, 100}},
       R"([{"name": "j", "rows": "m > 99", "fit": {"constants": ["pace"]}, "each": 0.001}])");
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  const Paper read = read_paper(scratch.path("paper.json"));
+  const Paper read = read_paper_of(paper_with(table));
   const Paper paper = anchored(read, "times", read.tables[0].rows, 0, /*has_constants=*/false);
   const JudgedTable judged = reproduce(paper).tables[0].judgements[0];
   CHECK(judged.name == "scaled by row 1: 2 4");

@@ -4,22 +4,20 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/pipeline_paper.hpp"
 #include "tests/support/refusal.hpp"
-#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
 
 using nlohmann::json;
 
-Reproduction reproduced(const json& paper) {
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper.dump());
-  return reproduce(read_paper(scratch.path("paper.json")));
+Reproduction reproduced(const json& paper) { return reproduce(read_paper_of(paper)); }
+
+JudgedTable judged_in_paper(json rows, const char* judgements) {
+  const json table = pipeline_table(std::move(rows), judgements);
+  return reproduced(paper_with(table)).tables[0].judgements[0];
 }
 
 std::string reproduction_refusal(const json& paper) {
@@ -30,10 +28,8 @@ std::string reproduction_refusal(const json& paper) {
 
 TEST_CASE("reproduce: a row is what its scenario comes to, and its error that over the published") {
   // (4 + 1) * 3 us = 15 and (8 + 1) * 3 us = 27.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 15}, {"a", 2, 8, 30}};
-  table["judgements"] = json::parse(R"([{"name": "as it is", "each": 0.05}])");
-  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
+  const JudgedTable judged = judged_in_paper({{"a", 2, 4, 15}, {"a", 2, 8, 30}},
+                                             R"([{"name": "as it is", "each": 0.05}])");
   CHECK(judged.rows[0].simulated == doctest::Approx(15));
   CHECK(judged.rows[0].error == doctest::Approx(0));
   CHECK(judged.rows[1].simulated == doctest::Approx(27));
@@ -46,11 +42,9 @@ TEST_CASE("reproduce: a row is what its scenario comes to, and its error that ov
 
 TEST_CASE("reproduce: constants are fitted to the rows that are named, and judged on others") {
   // The rows were made with a pace of 5: 75 and 135 us. The first is fitted, the second judged.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}};
-  table["judgements"] = json::parse(
+  const JudgedTable judged = judged_in_paper(
+      {{"a", 2, 4, 75}, {"a", 2, 8, 135}},
       R"([{"name": "j", "fit": {"constants": ["pace"], "rows": "m == 4"}, "rows": "m != 4", "each": 0.001}])");
-  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
   CHECK(judged.constants[0].values.at("pace") == doctest::Approx(5).epsilon(1e-4));
   CHECK(judged.constants[0].rows == 1);
   CHECK(judged.rows[0].fitted);
@@ -62,11 +56,10 @@ TEST_CASE("reproduce: constants are fitted to the rows that are named, and judge
 
 TEST_CASE("reproduce: groups have constants of their own") {
   // Pace 5 for a and 7 for b.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}, {"b", 2, 4, 105}, {"b", 2, 8, 189}};
-  table["judgements"] = json::parse(R"([{"name": "j", "each": 0.001, "rows": "m != 4",
+  const JudgedTable judged =
+      judged_in_paper({{"a", 2, 4, 75}, {"a", 2, 8, 135}, {"b", 2, 4, 105}, {"b", 2, 8, 189}},
+                      R"([{"name": "j", "each": 0.001, "rows": "m != 4",
       "fit": {"constants": ["pace"], "rows": "m == 4", "apart": ["kind"]}}])");
-  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
   REQUIRE(judged.constants.size() == 2);
   CHECK(judged.constants[0].values.at("pace") == doctest::Approx(5).epsilon(1e-4));
   CHECK(judged.constants[1].values.at("pace") == doctest::Approx(7).epsilon(1e-4));
@@ -76,21 +69,18 @@ TEST_CASE("reproduce: groups have constants of their own") {
 TEST_CASE("reproduce: on others, no row is judged by constants that saw it") {
   // Two rows agree on a pace of 5; the third says 10. Judged by the others it is half of what was
   // published, and each of the two is judged by one row of either kind.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}, {"a", 2, 16, 510}};
-  table["judgements"] = json::parse(
+  const JudgedTable judged = judged_in_paper(
+      {{"a", 2, 4, 75}, {"a", 2, 8, 135}, {"a", 2, 16, 510}},
       R"([{"name": "j", "each": 0.1, "fit": {"constants": ["pace"], "on_others": true}}])");
-  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
   CHECK(judged.constants.size() == 3);
   CHECK(judged.rows[2].error == doctest::Approx(-0.5).epsilon(1e-3));
   CHECK_FALSE(judged.met);
 }
 
 TEST_CASE("reproduce: values are seen from a reference, as a ratio or a difference") {
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 10}, {"a", 2, 8, 18}};
+  json table =
+      pipeline_table({{"a", 2, 4, 10}, {"a", 2, 8, 18}}, R"([{"name": "j", "each": 0.001}])");
   table["reference"] = {{"row", "m == 4"}};
-  table["judgements"] = json::parse(R"([{"name": "j", "each": 0.001}])");
   const JudgedTable ratio = reproduced(paper_with(table)).tables[0].judgements[0];
   CHECK(ratio.rows[1].published == doctest::Approx(1.8));
   CHECK(ratio.rows[1].simulated == doctest::Approx(27.0 / 15));
@@ -104,19 +94,16 @@ TEST_CASE("reproduce: values are seen from a reference, as a ratio or a differen
 
 TEST_CASE("reproduce: ranks agree as often as pairs are in the same order, less the others") {
   // Simulated 15 < 27 < 51. Published, two of three pairs are in this order: (2 - 1) / 3.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 20}, {"a", 2, 8, 10}, {"a", 2, 16, 30}};
-  table["judgements"] = json::parse(R"([{"name": "j", "ranking": 0.5}])");
-  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
+  const JudgedTable judged = judged_in_paper({{"a", 2, 4, 20}, {"a", 2, 8, 10}, {"a", 2, 16, 30}},
+                                             R"([{"name": "j", "ranking": 0.5}])");
   CHECK(*judged.ranking == doctest::Approx(1.0 / 3));
   CHECK_FALSE(judged.met);
 }
 
 TEST_CASE("reproduce: pairs that are far enough apart come in the published order") {
   // Simulated 15 < 27 < 51. Published, 20 and 10 are in the other order, 20 and 22 too close.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 20}, {"a", 2, 8, 10}, {"a", 2, 16, 22}};
-  table["judgements"] = json::parse(
+  json table = pipeline_table(
+      {{"a", 2, 4, 20}, {"a", 2, 8, 10}, {"a", 2, 16, 22}},
       R"([{"name": "j", "in_order": 0.5, "apart": 0.2}, {"name": "k", "in_order": 0.51, "apart": 0.2}])");
   const ReproducedTable reproduced_table = reproduced(paper_with(table)).tables[0];
   const JudgedTable& judged = reproduced_table.judgements[0];
@@ -127,14 +114,10 @@ TEST_CASE("reproduce: pairs that are far enough apart come in the published orde
 }
 
 TEST_CASE("reproduce: a table without published values predicts, and shows further columns") {
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 0}, {"a", 2, 8, 0}};
+  json table = pipeline_table({{"a", 2, 4, 0}, {"a", 2, 8, 0}}, R"([{"name": "j"}])");
   table.erase("published");
   table["shown"] = json::parse(R"([["twice", "2*m"]])");
-  table["judgements"] = json::parse(R"([{"name": "j"}])");
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  const Paper paper = read_paper(scratch.path("paper.json"));
+  const Paper paper = read_paper_of(paper_with(table));
   const Reproduction reproduction = reproduce(paper);
   const JudgedTable& judged = reproduction.tables[0].judgements[0];
   CHECK(judged.rows[1].simulated == doctest::Approx(27));
@@ -148,21 +131,18 @@ TEST_CASE("reproduce: a table without published values predicts, and shows furth
 
 TEST_CASE("reproduce: a reference has no error, but a place in the ranking") {
   // Simulated 15 < 27, published 20 > 10: the only pair is in the other order.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 20}, {"a", 2, 8, 10}};
+  json table =
+      pipeline_table({{"a", 2, 4, 20}, {"a", 2, 8, 10}}, R"([{"name": "j", "ranking": -1}])");
   table["reference"] = {{"row", "m == 4"}};
-  table["judgements"] = json::parse(R"([{"name": "j", "ranking": -1}])");
   const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
   CHECK(judged.judged.rows == 1);
   CHECK(*judged.ranking == -1);
 }
 
 TEST_CASE("reproduce: a row that constants were fitted to is not judged by them") {
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 75}, {"a", 2, 8, 135}};
-  table["judgements"] = json::parse(
+  const JudgedTable judged = judged_in_paper(
+      {{"a", 2, 4, 75}, {"a", 2, 8, 135}},
       R"([{"name": "j", "fit": {"constants": ["pace"], "rows": "m == 4"}, "each": 0.001}])");
-  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
   CHECK(judged.judged.rows == 1);
   CHECK(judged.rows[0].fitted);
   CHECK_FALSE(judged.rows[0].judged);
@@ -192,29 +172,25 @@ TEST_CASE("reproduce: a row is shown where it has a part, and once where it has 
 }
 
 TEST_CASE("reproduce: a ranking without pairs that differ is not met") {
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 20}, {"a", 2, 8, 20}};
-  table["judgements"] = json::parse(R"([{"name": "j", "ranking": 0.5}])");
-  const JudgedTable judged = reproduced(paper_with(table)).tables[0].judgements[0];
+  const JudgedTable judged =
+      judged_in_paper({{"a", 2, 4, 20}, {"a", 2, 8, 20}}, R"([{"name": "j", "ranking": 0.5}])");
   CHECK_FALSE(judged.ranking);
   CHECK_FALSE(judged.met);
 }
 
 TEST_CASE("reproduce: a judgement over no row is not met") {
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 15}};
-  table["judgements"] = json::parse(R"([{"name": "j", "rows": "m > 100", "each": 1}])");
+  json table =
+      pipeline_table({{"a", 2, 4, 15}}, R"([{"name": "j", "rows": "m > 100", "each": 1}])");
   CHECK_FALSE(reproduced(paper_with(table)).met());
 }
 
 TEST_CASE("reproduce: texts of a scenario that begin with = are formulas, in patches too") {
   // Delays of 1 us for one microbatch over two stages: 6 + 2; and of twice the number of ranks.
-  json table = pipeline_table();
-  table["rows"] = json::parse(R"([["one", 2, 1, 8], ["four", 2, 1, 14]])");
+  json table = pipeline_table(json::parse(R"([["one", 2, 1, 8], ["four", 2, 1, 14]])"),
+                              R"([{"name": "j", "each": 1e-9}])");
   table["scenario"]["hardware"] = json::parse(R"({"transfer_us": "= pace"})");
   table["patches"] =
       json::parse(R"({"kind": {"one": {}, "four": {"hardware": {"transfer_us": "=2*p"}}}})");
-  table["judgements"] = json::parse(R"([{"name": "j", "each": 1e-9}])");
   CHECK(reproduced(paper_with(table)).met());
   table["scenario"]["hardware"] = json::parse(R"({"transfer_us": "=speed"})");
   CHECK(reproduction_says(reproduction_refusal(paper_with(table)),
@@ -223,11 +199,9 @@ TEST_CASE("reproduce: texts of a scenario that begin with = are formulas, in pat
 
 TEST_CASE("reproduce: a result with * is the largest of a list") {
   // Under 1f1b rank r holds p - r activations.
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 2}};
+  json table = pipeline_table({{"a", 2, 4, 2}}, R"([{"name": "j", "each": 1e-9}])");
   table["results"] = {{"held", "/ranks/*/peak_activations"}};
   table["simulated"] = "held";
-  table["judgements"] = json::parse(R"([{"name": "j", "each": 1e-9}])");
   CHECK(reproduced(paper_with(table)).met());
   table["results"] = {{"held", "/ranks/*/nothing"}};
   CHECK(reproduction_says(reproduction_refusal(paper_with(table)),
@@ -239,20 +213,17 @@ TEST_CASE("reproduce: a result with * is the largest of a list") {
 
 TEST_CASE("reproduce: a patch is chosen by the text of a column") {
   // One microbatch: F up and B down two stages, 6 us, and with delays one each way, 8 us.
-  json table = pipeline_table();
-  table["rows"] = json::parse(R"([["fast", 2, 1, 6], ["late", 2, 1, 8]])");
+  json table = pipeline_table(json::parse(R"([["fast", 2, 1, 6], ["late", 2, 1, 8]])"),
+                              R"([{"name": "j", "each": 1e-9}])");
   table["patches"] =
       json::parse(R"({"kind": {"fast": {}, "late": {"hardware": {"transfer_us": 1}}}})");
-  table["judgements"] = json::parse(R"([{"name": "j", "each": 1e-9}])");
   CHECK(reproduced(paper_with(table)).met());
   table["rows"][1][0] = "odd";
   CHECK(reproduction_says(reproduction_refusal(paper_with(table)), "have none for odd"));
 }
 
 TEST_CASE("reproduce: faults of a paper are told with their place") {
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 15}};
-  table["judgements"] = json::parse(R"([{"name": "j"}])");
+  json table = pipeline_table({{"a", 2, 4, 15}}, R"([{"name": "j"}])");
   const auto changed = [&](const char* pointer, json value) {
     json paper = paper_with(table);
     paper[json::json_pointer(pointer)] = std::move(value);
