@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/kineto_writer.hpp"
+#include "tests/support/model_files.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -64,6 +65,11 @@ class Traces {
   }
   std::string refusal() {
     return refused_with<InputError>([&] { read(); });
+  }
+  /// Replaces one occurrence in the trace of a rank.
+  void change(std::uint32_t rank, const std::string& what, const std::string& by) {
+    const std::string& path = reading.files[rank];
+    scratch_.file(fmt::format("rank{}.json", rank), replaced(content_of(path), what, by));
   }
   /// Says which order ran.
   void name(const char* schedule, std::uint32_t microbatches, std::uint32_t chunks = 1) {

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/made_up_gpu.hpp"
+#include "tests/support/model_files.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
@@ -55,12 +56,6 @@ std::string refusal(const Scratch& scratch, const std::string& probes,
     return text.substr(folder.size());
   }
   return "read";
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  const std::size_t at = text.find(what);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, what.size(), by);
 }
 
 }  // namespace

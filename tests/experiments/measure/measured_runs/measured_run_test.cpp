@@ -194,12 +194,7 @@ TEST_CASE("traces: a step that lost an op is left out, and said to be") {
   const std::vector<RunResult> made = varied_runs(three_stages(steady_order), 3);
   Traces traces(made, {});
   // The last B of the first step on rank 1, which no other op needs there, is renamed.
-  std::string text = content_of(traces.reading.files[1]);
-  const std::size_t at = text.find("PP:1B5");
-  REQUIRE(at != std::string::npos);
-  text.replace(at, 6, "PP:two");
-  const Scratch scratch;
-  traces.reading.files[1] = scratch.file("rank1.json", text);
+  traces.change(1, "PP:1B5", "PP:two");
   const MeasuredRun run = traces.read();
   CHECK(run.numbers == std::vector<std::uint32_t>{4, 5});
   REQUIRE(run.left_out.size() == 1);
@@ -248,10 +243,7 @@ TEST_CASE("traces: a rank that is missing, twice or of another job is refused") 
   twice.reading.files[2] = twice.reading.files[1];
   CHECK(twice.refusal().find("it is of rank 1, as is ") != std::string::npos);
   Traces other({made}, {});
-  std::string text = content_of(other.reading.files[1]);
-  text.replace(text.find("\"world_size\": 3"), 15, "\"world_size\": 8");
-  const Scratch scratch;
-  other.reading.files[1] = scratch.file("rank1.json", text);
+  other.change(1, "\"world_size\": 3", "\"world_size\": 8");
   CHECK(other.refusal().find("its job has 8 ranks, that of ") != std::string::npos);
 }
 
@@ -259,13 +251,9 @@ TEST_CASE("traces: a rank that is missing, twice or of another job is refused") 
 TEST_CASE("traces: some ranks of a larger job can be the pipeline") {
   const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
-  const Scratch scratch;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
-    std::string text = content_of(traces.reading.files[rank]);
-    const std::string info = fmt::format("\"rank\": {}, \"world_size\": 3", rank);
-    text.replace(text.find(info), info.size(),
-                 fmt::format("\"rank\": {}, \"world_size\": 6", 4 - 2 * rank));
-    traces.reading.files[rank] = scratch.file(fmt::format("{}.json", rank), text);
+    traces.change(rank, fmt::format("\"rank\": {}, \"world_size\": 3", rank),
+                  fmt::format("\"rank\": {}, \"world_size\": 6", 4 - 2 * rank));
   }
   CHECK_FALSE(traces.refusal().empty());
   traces.reading.pipeline_ranks = {4, 2, 0};
@@ -327,13 +315,9 @@ TEST_CASE("traces: an order that is not the one named is said to be another") {
 TEST_CASE("traces: clocks that contradict each other are measured and told") {
   const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
-  const Scratch scratch;
   for (std::uint32_t rank = 1; rank < 3; ++rank) {
-    std::string text = content_of(traces.reading.files[rank]);
-    const std::string base = "\"baseTimeNanoseconds\": 1743521598000000000";
-    text.replace(text.find(base), base.size(),
-                 fmt::format("\"baseTimeNanoseconds\": {}", 1743521598000000000 - 5000 * rank));
-    traces.reading.files[rank] = scratch.file(fmt::format("{}.json", rank), text);
+    traces.change(rank, "\"baseTimeNanoseconds\": 1743521598000000000",
+                  fmt::format("\"baseTimeNanoseconds\": {}", 1743521598000000000 - 5000 * rank));
   }
   const MeasuredRun run = traces.read();
   CHECK(run.clock_error_ns == 4750);
@@ -345,11 +329,7 @@ TEST_CASE("traces: clocks that contradict each other are measured and told") {
 
 TEST_CASE("traces: clocks that are not one are refused") {
   Traces traces({run_of(three_stages(steady_order))}, {});
-  const Scratch scratch;
-  std::string text = content_of(traces.reading.files[2]);
-  const std::string base = "\"baseTimeNanoseconds\": 1743521598000000000";
-  text.replace(text.find(base), base.size(), "\"baseTimeNanoseconds\": 0");
-  traces.reading.files[2] = scratch.file("2.json", text);
+  traces.change(2, "\"baseTimeNanoseconds\": 1743521598000000000", "\"baseTimeNanoseconds\": 0");
   CHECK(traces.refusal().find("the clocks of all traces must be one") != std::string::npos);
 }
 
