@@ -32,9 +32,23 @@ const char* const four_blocks = R"({
   "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 4 },
   "schedule": { "name": "1f1b", "microbatches": 8 } })";
 
+/// Layers that are really run, and come to the numbers of the model in one piece.
 Validation trained(const std::string& text, const std::vector<std::string>& settings) {
-  return validate(parse_scenario(text, "small.json", settings),
-                  *find_named(backend_entries(), "cpu_logical"), {});
+  Validation result = validate(parse_scenario(text, "small.json", settings),
+                               *find_named(backend_entries(), "cpu_logical"), {});
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.why_busy == "");
+  CHECK(result.job.layers);
+  CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+  if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+  return result;
+}
+
+/// Updates included.
+Validation trained_tied(const std::vector<std::string>& settings) {
+  Validation result = trained(tied_layers, settings);
+  CHECK(result.numbers.of_weights);
+  return result;
 }
 
 }  // namespace
@@ -51,25 +65,9 @@ TEST_CASE("validation: both ends of a tied model step their table as the model i
       if (std::string(change) == "/parallel/data=2") settings.emplace_back("/hardware/devices=4");
       if (std::string(change) == "/parallel/pipeline=1")
         settings.emplace_back("/hardware/devices=1");
-      const Validation result = trained(tied_layers, settings);
-      REQUIRE_FALSE(result.fault);
-      CHECK(result.why_busy.empty());
-      REQUIRE(result.job.layers);
-      CHECK(result.numbers.of_weights);
-      CHECK(result.numbers.error.value_or(1) < most_numbers_error);
-      if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+      trained_tied(settings);
     }
   }
-}
-
-Validation check_tied(const std::vector<std::string>& settings) {
-  const Validation result = trained(tied_layers, settings);
-  REQUIRE_FALSE(result.fault);
-  CHECK(result.why_busy == "");
-  CHECK(result.numbers.of_weights);
-  CHECK(result.numbers.error.value_or(1) < most_numbers_error);
-  if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
-  return result;
 }
 
 // Of two directions each rank holds both ends, and so does rank 0 of a V in each replica: the later
@@ -80,7 +78,7 @@ TEST_CASE("validation: all copies of a tied table step with the gradients of all
       for (const char* optimizer : {"sgd", "adam"}) {
         CAPTURE(name);
         CAPTURE(data);
-        const Validation result = check_tied(
+        const Validation result = trained_tied(
             {std::string("/memory/optimizer=") + optimizer, std::string("/schedule/name=") + name,
              std::string("/parallel/data=") + data,
              std::string("/hardware/devices=") + (*data == '1' ? "2" : "4")});
@@ -93,9 +91,9 @@ TEST_CASE("validation: all copies of a tied table step with the gradients of all
 // Both ends have two copies: each sends its gradient to its partner, and its partner's neighbour
 // needs it too.
 TEST_CASE("validation: replicas of the ends of a tied model step with the gradients of all") {
-  check_tied({"/schedule/name=gpipe",
-              "/partition={\"stages\": [[0, 1], [2, 3]], \"ranks\": [[0, 1], [2, 3]]}",
-              "/hardware/devices=4", "/memory/optimizer=adam"});
+  trained_tied({"/schedule/name=gpipe",
+                "/partition={\"stages\": [[0, 1], [2, 3]], \"ranks\": [[0, 1], [2, 3]]}",
+                "/hardware/devices=4", "/memory/optimizer=adam"});
 }
 
 // The model in one piece drops the same values, whatever recomputes or slices them.
@@ -103,12 +101,8 @@ TEST_CASE("validation: an order with dropout trains the same model") {
   for (const char* change : {"/schedule/name=zb-h1", "/recompute/mode=full",
                              "/recompute/mode=selective", "/schedule/name=seq-1f1b"}) {
     CAPTURE(change);
-    const Validation result =
-        trained(four_blocks, {"/model/layers/0/dropout=0.2", "/model/layers/1/parts/1/dropout=0.2",
-                              "/model/layers/1/parts/2/dropout=0.2", change});
-    REQUIRE_FALSE(result.fault);
-    CHECK(result.why_busy == "");
-    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+    trained(four_blocks, {"/model/layers/0/dropout=0.2", "/model/layers/1/parts/1/dropout=0.2",
+                          "/model/layers/1/parts/2/dropout=0.2", change});
   }
 }
 
@@ -121,9 +115,6 @@ TEST_CASE("validation: activations are really encoded, and the report has the er
   for (const char* schedule : {"1f1b", "zb-h1"}) {
     const Validation result =
         trained(scenario_two_mlps, {codec, std::string("/schedule/name=") + schedule});
-    REQUIRE_FALSE(result.fault);
-    CHECK(result.why_busy.empty());
-    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
     REQUIRE(result.coding);
     CHECK(result.coding->stash.bits_per_value() >= 5);
     CHECK(result.coding->stash.sqnr_db() > 15);
@@ -132,7 +123,6 @@ TEST_CASE("validation: activations are really encoded, and the report has the er
     CHECK(validation_text(result).find("stash encoded: 5") != std::string::npos);
     CHECK(validation_json(result)["coding"]["links"]["values"] == result.coding->link.values);
     if (result.measured.iterations.empty()) continue;
-    CHECK(result.errors.structure == 0);
     REQUIRE(result.stash_peaks.size() == 2);
     CHECK(result.stash_peaks[0].counted_bytes > 0);
   }
@@ -158,13 +148,9 @@ TEST_CASE("validation: what is encoded may be recomputed, offloaded, or a slice 
     std::vector<std::string> settings{codec};
     settings.insert(settings.end(), change.begin(), change.end());
     const Validation result = trained(four_blocks, settings);
-    REQUIRE_FALSE(result.fault);
-    CHECK(result.why_busy == "");
-    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
     REQUIRE(result.coding);
     CHECK(result.coding->stash.values > 0);
     CHECK(result.coding->stash.sqnr_db() > 15);
-    if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
   }
 }
 
