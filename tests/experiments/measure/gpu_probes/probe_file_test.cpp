@@ -58,6 +58,12 @@ std::string refusal(const Scratch& scratch, const std::string& probes,
   return "read";
 }
 
+/// What is fitted to these rows.
+DeviceReport report_of(const std::vector<ProfileRow>& rows, std::uint32_t draws) {
+  const Today today{.environment = {}, .build = "", .date = rows.front().measured_at};
+  return device_report(probe_rows(judged_probes("out", rows, today)), {.seed = 1, .draws = draws});
+}
+
 }  // namespace
 
 TEST_CASE("probes: all that the check writes on a GPU is read, with its environment") {
@@ -91,10 +97,7 @@ TEST_CASE("probes: all that the check writes on a GPU is read, with its environm
 // The fake GPU takes 1 ns for a multiply-add of each of 1024 threads of an SM.
 TEST_CASE("probes: fits find the speed of the fake GPU in what the check wrote") {
   const Scratch scratch;
-  const std::vector<ProfileRow> rows = read_probes(measured_folder(scratch));
-  const Today today{.environment = {}, .build = "", .date = rows.front().measured_at};
-  const DeviceReport report =
-      device_report(probe_rows(judged_probes("out", rows, today)), {.seed = 1, .draws = 20});
+  const DeviceReport report = report_of(read_probes(measured_folder(scratch)), 20);
   const auto fit = [&](std::string_view name) {
     return *std::ranges::find_if(report.fits,
                                  [&](const DeviceFit& one) { return one.name == name; });
@@ -119,9 +122,7 @@ TEST_CASE("probes: fits find the speed of the fake GPU in what the check wrote")
 TEST_CASE("probes: on a GPU whose SMs were not split, what ran on parts of them is left out") {
   std::vector<ProfileRow> rows = MadeUpGpu().all();
   for (ProfileRow& row : rows) row.environment["mode"] = "streams_unpartitioned";
-  const Today today{.environment = {}, .build = "", .date = rows.front().measured_at};
-  const DeviceReport report =
-      device_report(probe_rows(judged_probes("out", rows, today)), {.seed = 1, .draws = 5});
+  const DeviceReport report = report_of(rows, 5);
   CHECK(report.on_parts > 100);
   CHECK(report.fits.front().refusal.starts_with("needs flops alone on 3 numbers of SMs, got 0;"));
   const std::string text = device_report_text(report);
@@ -138,9 +139,7 @@ TEST_CASE("probes: the measurements of split SMs stay when others were not split
     const bool is_split = row.point.kernel == "flops";
     row.environment["mode"] = is_split ? "green_contexts" : "streams_unpartitioned";
   }
-  const Today today{.environment = {}, .build = "", .date = rows.front().measured_at};
-  const DeviceReport report =
-      device_report(probe_rows(judged_probes("out", rows, today)), {.seed = 1, .draws = 5});
+  const DeviceReport report = report_of(rows, 5);
   CHECK(report.on_parts > 50);
   CHECK(number_of(report.fits[0], "rate of an SM") != nullptr);
   CHECK(report.fits[1].refusal.starts_with("needs bytes alone on 3 numbers of SMs, got 0;"));

@@ -61,6 +61,17 @@ TracedOrder traced_order(const std::string& name, const std::vector<double>& us)
   return traced;
 }
 
+/// An order as the profile of others predicts it.
+PricedPlan predicted_order(const std::vector<TracedOrder>& traced, const RuntimeOrder& order) {
+  const Scratch scratch;
+  const TorchFolder folder(scratch.path("run"));
+  const Transfer transfer(traced, folder);
+  scratch.file(fmt::format("run/orders/{}.csv", order.name), order.csv);
+  auto predicted = transfer.priced(order);
+  REQUIRE(std::holds_alternative<PricedPlan>(predicted));
+  return std::get<PricedPlan>(std::move(predicted));
+}
+
 /// The duration of a pass of a stage in a predicted order.
 double us_of(const PricedPlan& priced, Pass pass, std::uint32_t stage) {
   for (std::size_t i = 0; i < priced.plan.classes.size(); ++i) {
@@ -144,14 +155,8 @@ TEST_CASE("torch runs: an order has its layers by stage, a V as well") {
 // F 1, I 2, W 3 of each of four stages: stages of two layers take 2, 4 and 6. In the first, W is
 // the whole backward, 10, and I nothing.
 TEST_CASE("torch runs: a profile of four stages predicts two, and the first has no I") {
-  const Scratch scratch;
-  const TorchFolder folder(scratch.path("run"));
-  const Transfer transfer({traced_order("interleaved-zb", {1, 2, 3})}, folder);
-  const RuntimeOrder order = order_with({"/schedule/name=zb-h1"});
-  scratch.file("run/orders/zb-h1.csv", order.csv);
-  const auto predicted = transfer.priced(order);
-  REQUIRE(std::holds_alternative<PricedPlan>(predicted));
-  const PricedPlan& priced = std::get<PricedPlan>(predicted);
+  const PricedPlan priced = predicted_order({traced_order("interleaved-zb", {1, 2, 3})},
+                                            order_with({"/schedule/name=zb-h1"}));
   CHECK(us_of(priced, Pass::forward, 0) == 2);
   CHECK(us_of(priced, Pass::backward_input, 0) == 0);
   CHECK(us_of(priced, Pass::backward_weight, 0) == 10);
@@ -161,38 +166,27 @@ TEST_CASE("torch runs: a profile of four stages predicts two, and the first has 
 
 // A whole backward of a layer takes 4, less than I and W apart.
 TEST_CASE("torch runs: W of the first stage is the whole backward that was traced") {
-  const Scratch scratch;
-  const TorchFolder folder(scratch.path("run"));
-  const Transfer transfer(
+  const PricedPlan priced = predicted_order(
       {traced_order("interleaved-zb", {1, 2, 3}), traced_order("interleaved-1f1b", {1, 4})},
-      folder);
-  const RuntimeOrder order = order_with({"/schedule/name=zb-h1"});
-  scratch.file("run/orders/zb-h1.csv", order.csv);
-  const auto predicted = transfer.priced(order);
-  REQUIRE(std::holds_alternative<PricedPlan>(predicted));
-  CHECK(us_of(std::get<PricedPlan>(predicted), Pass::backward_weight, 0) == 8);
-  CHECK(us_of(std::get<PricedPlan>(predicted), Pass::backward_weight, 1) == 6);
+      order_with({"/schedule/name=zb-h1"}));
+  CHECK(us_of(priced, Pass::backward_weight, 0) == 8);
+  CHECK(us_of(priced, Pass::backward_weight, 1) == 6);
 }
 
 // An op takes 5 us of the host, a tensor 10 us. F of the first stage sends one, B receives one.
 TEST_CASE("torch runs: the host takes time for each tensor, and a step around its ops") {
-  const Scratch scratch;
-  const TorchFolder folder(scratch.path("run"));
   TracedOrder one = traced_order("zb-h1", {1, 2, 3});
   one.run.host_us = 12;
   one.run.host_shares = {{.us = 40, .ops = 4, .messages = 2}, {.us = 60, .ops = 4, .messages = 4}};
   one.around_us = 7;
-  const Transfer transfer({one}, folder);
-  scratch.file("run/orders/zb-h1.csv", one.order.csv);
-  const auto predicted = transfer.priced(one.order);
-  REQUIRE(std::holds_alternative<PricedPlan>(predicted));
-  const PricedPlan& priced = std::get<PricedPlan>(predicted);
+  const PricedPlan priced = predicted_order({one}, one.order);
   CHECK(us_of(priced, Pass::forward, 0) == 1 + 5 + 10);
   CHECK(us_of(priced, Pass::backward_input, 0) == 5 + 10);
   CHECK(us_of(priced, Pass::backward_weight, 0) == 2 + 3 + 5);
   CHECK(us_of(priced, Pass::backward_input, 1) == 2 + 5 + 10);
   CHECK(us_of(priced, Pass::backward_weight, 1) == 3 + 5);
-  CHECK(transfer.around() == from_us(7));
+  const Scratch scratch;
+  CHECK(Transfer({one}, TorchFolder(scratch.path("run"))).around() == from_us(7));
 }
 
 // Two visits of two steps each, of which the second was loud.
