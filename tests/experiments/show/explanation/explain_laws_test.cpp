@@ -75,6 +75,27 @@ RunResult random_run(const ScheduleEntry& entry) {
   }
 }
 
+/// The path leads from 0 to the makespan without a gap, and its shares and waits add up to that;
+/// the causes of gaps add up to the gaps, and to the idle time of ranks.
+void check_sums(const RunResult& result, const Explanation& explanation) {
+  Time on_path = explanation.waits.total(), idle{}, at{};
+  for (const PathShare& share : explanation.shares) on_path += share.time;
+  RC_ASSERT(on_path == result.report->makespan);
+  for (const PathStretch& stretch : explanation.path) {
+    RC_ASSERT(stretch.begin == at);
+    at = stretch.end;
+  }
+  RC_ASSERT(at == result.report->makespan);
+  for (const IdleGap& gap : explanation.gaps) {
+    RC_ASSERT(gap.causes.total() == gap.end - gap.begin);
+  }
+  for (const RankReport& rank : result.report->ranks) {
+    RC_ASSERT(rank.idle_by_cause.total() == rank.idle);
+    idle += rank.idle;
+  }
+  RC_ASSERT(explanation.idle.total() == idle);
+}
+
 /// Calls `law(result, explanation)` for random runs of every rule.
 template <class Law>
 void for_random_runs(Law law) {
@@ -90,22 +111,6 @@ void for_random_runs(Law law) {
 
 }  // namespace
 
-TEST_CASE("in any run of any rule the causes of a rank's gaps add up to its idle time") {
-  for_random_runs([](const RunResult& result, const Explanation& explanation) {
-    std::vector<IdleCauses> causes(result.plan->ranks);
-    for (const IdleGap& gap : explanation.gaps) {
-      RC_ASSERT(gap.causes.total() == gap.end - gap.begin);
-      causes[index(gap.rank)] += gap.causes;
-    }
-    Time idle{};
-    for (std::size_t r = 0; r < causes.size(); ++r) {
-      RC_ASSERT(causes[r].total() == result.report->ranks[r].idle);
-      idle += causes[r].total();
-    }
-    RC_ASSERT(explanation.idle.total() == idle);
-  });
-}
-
 TEST_CASE("in any run of any rule no rank is busy in a gap, and the longest gap comes first") {
   for_random_runs([](const RunResult& result, const Explanation& explanation) {
     Time longest = result.report->makespan;
@@ -120,47 +125,22 @@ TEST_CASE("in any run of any rule no rank is busy in a gap, and the longest gap 
   });
 }
 
-TEST_CASE("in any run of any rule the path leads from 0 to the makespan without a gap") {
+TEST_CASE("in any run of any rule path, shares, waits and the causes of gaps add up exactly") {
   for_random_runs([](const RunResult& result, const Explanation& explanation) {
-    Time at{};
-    for (const PathStretch& stretch : explanation.path) {
-      RC_ASSERT(stretch.begin == at);
-      RC_ASSERT(stretch.end > stretch.begin);
-      at = stretch.end;
+    check_sums(result, explanation);
+    for (const PathStretch& stretch : explanation.path) RC_ASSERT(stretch.end > stretch.begin);
+    std::vector<IdleCauses> causes(result.plan->ranks);
+    for (const IdleGap& gap : explanation.gaps) causes[index(gap.rank)] += gap.causes;
+    for (std::size_t r = 0; r < causes.size(); ++r) {
+      RC_ASSERT(causes[r].total() == result.report->ranks[r].idle);
     }
-    RC_ASSERT(at == result.report->makespan);
-  });
-}
-
-TEST_CASE("in any run of any rule the shares of the path and its waits add up to the makespan") {
-  for_random_runs([](const RunResult& result, const Explanation& explanation) {
-    Time all = explanation.waits.total();
-    for (const PathShare& share : explanation.shares) all += share.time;
-    RC_ASSERT(all == result.report->makespan);
   });
 }
 
 TEST_CASE("under any conditions path, shares, waits and the causes of gaps add up exactly") {
   CHECK(rc::check([] {
     const auto result = random_run();
-    if (!result) return;
-    const Explanation explanation = explain(*result);
-    Time on_path = explanation.waits.total(), idle{}, at{};
-    for (const PathShare& share : explanation.shares) on_path += share.time;
-    RC_ASSERT(on_path == result->report->makespan);
-    for (const PathStretch& stretch : explanation.path) {
-      RC_ASSERT(stretch.begin == at);
-      at = stretch.end;
-    }
-    RC_ASSERT(at == result->report->makespan);
-    for (const IdleGap& gap : explanation.gaps) {
-      RC_ASSERT(gap.causes.total() == gap.end - gap.begin);
-    }
-    for (const RankReport& rank : result->report->ranks) {
-      RC_ASSERT(rank.idle_by_cause.total() == rank.idle);
-      idle += rank.idle;
-    }
-    RC_ASSERT(explanation.idle.total() == idle);
+    if (result) check_sums(*result, explain(*result));
   }));
 }
 
