@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "experiments/measure/calibration/real_layers.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"

@@ -1,13 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "sim/model/model_graph.hpp"
+#include "sim/plan/plan.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/calibration/kernel_sweep.hpp"
+#include "validate/job/job.hpp"
 #include "validate/job/trained_numbers.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/stored_row.hpp"
@@ -39,5 +43,15 @@ std::vector<KernelPoint> layer_points(const Scenario& scenario);
 
 /// The parts of a layer as points to measure, without their pass; empty for a layer without parts.
 std::vector<LayerPoint> points_of_layer(const Layer& layer);
+
+/// The layers that a run executes, or why it keeps cores busy instead.
+struct RealLayers {
+  std::optional<JobLayers> layers;
+  std::string why_not;
+};
+
+/// Whether kernels can run a scenario's layers fast enough for many iterations. Throws InputError
+/// for layers that do not fit together.
+RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& plan);
 
 }  // namespace penstock

@@ -1,11 +1,10 @@
-#include "experiments/measure/calibration/real_layers.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <set>
 
+#include "experiments/measure/calibration/layers_in_run.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "validate/training/layered_model.hpp"
 

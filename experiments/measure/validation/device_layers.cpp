@@ -1,5 +1,3 @@
-#include "experiments/measure/validation/device_layers.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/measure/validation/validation.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -1,14 +1,14 @@
-#include "experiments/measure/validation/gpu_program.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 
 #include <fmt/format.h>
 
 #include <filesystem>
 
+#include "experiments/measure/validation/validation.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
-#include "validate/backends/cuda/programs/gpu_program.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
 
 namespace penstock {

@@ -1,5 +1,3 @@
-#include "experiments/measure/validation/numbers_check.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/measure/validation/validation.hpp"
 #include "schedules/registry.hpp"
 #include "sim/report/memory.hpp"
 #include "validate/comparison/counted_memory.hpp"

@@ -1,20 +1,66 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/measure/torch_runs/torch_layout.hpp"
-#include "experiments/measure/validation/numbers_check.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/job/job.hpp"
 #include "validate/job/run_errors.hpp"
+#include "validate/job/trained_numbers.hpp"
 
 namespace penstock {
+
+/// The largest error of an order that trains the same model: only sums are rounded differently.
+constexpr double most_numbers_error = 1e-10;
+
+/// Relative error of a run's numbers against the unpipelined model, or why they are not compared.
+struct NumbersCheck {
+  std::optional<double> error;
+  std::string why_not;
+  bool of_loss_alone = false;        // an order without backwards
+  bool of_weights = false;           // also of the weights after the optimizer step
+  bool by_versions = false;          // of an order without flushes
+  double most = most_numbers_error;  // above it, another model was trained
+};
+
+/// Trains the layers of a job unpipelined; for an order without flushes, weights change by the rule
+/// of its schedule. `numbers`: those of a run of the job, if known.
+NumbersCheck check_numbers(const Layout& layout, const Schedule& order, const Job& job,
+                           const std::optional<TrainedNumbers>& numbers);
+
+/// The most that a rank holds, of everything or of activations: as counted in a run, and as
+/// simulated.
+struct HeldPeak {
+  std::uint32_t rank = 0;
+  double counted_bytes = 0;
+  double simulated_bytes = 0;
+};
+
+/// Of everything, by rank. `measured`: an iteration of a run. Empty where communication is written.
+std::vector<HeldPeak> held_peaks(const PricedPlan& priced, const Timeline& measured,
+                                 const Timeline& simulated);
+
+/// "memory at its peak: …", of the rank that differs most, or holds most; empty if none holds any.
+std::string held_text(const std::vector<HeldPeak>& peaks);
+nlohmann::ordered_json held_json(const std::vector<HeldPeak>& peaks);
+
+/// Of encoded activations: their bytes as they were kept.
+std::vector<HeldPeak> stash_peaks(const CodingNumbers& coding, const PricedPlan& priced,
+                                  const Timeline& simulated);
+
+/// "stash: 4.50 bits a value, 18.7 dB, …" and the peak of the worst rank.
+std::string coding_text(const CodingNumbers& coding, const std::vector<HeldPeak>& peaks);
+nlohmann::ordered_json coding_json(const CodingNumbers& coding, const std::vector<HeldPeak>& peaks);
 
 /// A run in PyTorch.
 struct TorchNote {
@@ -131,5 +177,19 @@ std::string clean_text(const Validation& validation);
 
 /// The report for a terminal.
 std::string validation_text(const Validation& validation);
+
+/// What a GPU runs for the layers of a model: its transformer layers, in their sizes: a norm before
+/// attention and one before the network, without biases but for shifts of norms. Embedding and head
+/// with its norm are left out. Throws UsageError for models that have other layers, or these in
+/// several sizes, for stages without any, and for what else a layout asks of actions.
+DeviceOptions with_layers_of(const Layout& layout, DeviceOptions device);
+
+/// The job that one GPU runs of a scenario, with or without a GPU here. Throws UsageError for what
+/// GPUs do not run, otherwise like `validate`.
+Job gpu_job(const Scenario& scenario);
+
+/// Its program of tasks as a file, named after the scenario's file, for a machine with a GPU and
+/// nothing else of Penstock.
+std::string gpu_program_file(const Scenario& scenario);
 
 }  // namespace penstock

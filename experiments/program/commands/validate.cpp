@@ -4,7 +4,6 @@
 
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/measure/causes/causes.hpp"
-#include "experiments/measure/validation/gpu_program.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "experiments/measure/validation/device_layers.hpp"
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"

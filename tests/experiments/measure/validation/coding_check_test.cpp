@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "experiments/measure/validation/numbers_check.hpp"
+#include "experiments/measure/validation/validation.hpp"
 
 namespace penstock::testing {
 

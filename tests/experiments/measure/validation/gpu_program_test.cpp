@@ -1,5 +1,3 @@
-#include "experiments/measure/validation/gpu_program.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <iterator>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/measure/validation/validation.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/gpu_recording.hpp"
