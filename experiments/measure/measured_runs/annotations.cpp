@@ -1,5 +1,3 @@
-#include "experiments/measure/measured_runs/annotations.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/measure/measured_runs/rank_ops.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

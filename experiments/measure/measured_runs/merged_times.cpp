@@ -1,5 +1,3 @@
-#include "experiments/measure/measured_runs/merged_times.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "experiments/measure/measured_runs/measured_run.hpp"
 #include "sim/base/error.hpp"
 #include "validate/statistics/summary.hpp"
 

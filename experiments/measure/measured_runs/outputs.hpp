@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "experiments/measure/measured_runs/measured_run.hpp"
-#include "experiments/measure/measured_runs/merged_times.hpp"
 
 namespace penstock {
 

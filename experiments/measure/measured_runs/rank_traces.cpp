@@ -9,7 +9,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/traces/nsys_trace.hpp"
 #include "experiments/input/long_work/budget.hpp"
-#include "experiments/measure/measured_runs/bursts.hpp"
+#include "experiments/measure/measured_runs/rank_ops.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "experiments/measure/measured_runs/annotations.hpp"
 #include "experiments/measure/measured_runs/op_pattern.hpp"
 #include "experiments/measure/measured_runs/rank_ops.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
+#include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
 
@@ -51,5 +51,15 @@ struct TracedRank {
 /// file's name in front, also for missing or duplicate ranks and for jobs of different sizes.
 std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_too,
                                          std::vector<std::string>& notes);
+
+/// Traces in which no pipeline is found, as lanes: by trace, the annotations of each thread, then
+/// the works of each stream, or the operators of each thread; what overlaps stands in lanes of its
+/// own. The plan has a rank for each lane, and names for them and their boxes. Throws InputError
+/// with the file's name in front, also if there is nothing to show.
+Recording lanes_of_traces(const std::vector<std::string>& files,
+                          const std::function<void(double share)>& on_progress = {});
+
+/// "gemm_kernel" of "void gemm_kernel<float, 128>(float*)".
+std::string short_kernel_name(const std::string& name);
 
 }  // namespace penstock

@@ -1,5 +1,3 @@
-#include "experiments/measure/measured_runs/trace_lanes.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/traces/nsys_trace.hpp"
+#include "experiments/measure/measured_runs/rank_traces.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

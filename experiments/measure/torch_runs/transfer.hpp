@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "experiments/measure/measured_runs/measured_run.hpp"
-#include "experiments/measure/measured_runs/merged_times.hpp"
 #include "experiments/measure/torch_runs/torch_layout.hpp"
 #include "experiments/measure/torch_runs/torch_run.hpp"
 #include "sim/costs/priced_plan.hpp"

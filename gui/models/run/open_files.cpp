@@ -15,7 +15,7 @@
 #include "experiments/input/formats/traces/nsys_trace.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/measure/measured_runs/measured_run.hpp"
-#include "experiments/measure/measured_runs/trace_lanes.hpp"
+#include "experiments/measure/measured_runs/rank_traces.hpp"
 #include "experiments/run/recordings.hpp"
 #include "gui/models/run/remedy.hpp"
 #include "gui/models/run/viewed_run.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/measure/measured_runs/bursts.hpp"
+#include "experiments/measure/measured_runs/rank_ops.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -1,8 +1,7 @@
-#include "experiments/measure/measured_runs/merged_times.hpp"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "experiments/measure/measured_runs/measured_run.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {

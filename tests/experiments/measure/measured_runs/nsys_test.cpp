@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "experiments/input/formats/traces/nsys_trace.hpp"
-#include "experiments/measure/measured_runs/trace_lanes.hpp"
+#include "experiments/measure/measured_runs/rank_traces.hpp"
 #include "tests/support/nsys_writer.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/refusal.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/measure/measured_runs/annotations.hpp"
+#include "experiments/measure/measured_runs/rank_ops.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {
