@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "experiments/measure/validation/validation.hpp"
-#include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/fake_gpu.hpp"
@@ -27,67 +26,6 @@ Validation with_layers(const std::string& text, const std::vector<std::string>& 
 }
 
 }  // namespace
-
-// Two mlp layers on two ranks, no loss of their own: a pipeline of a few thousand FLOP.
-TEST_CASE("validation: small layers are really run, and come to what the model in one piece does") {
-  const Validation result = with_layers(scenario_two_mlps);
-  REQUIRE_FALSE(result.fault);
-  REQUIRE(result.job.layers);
-  REQUIRE(result.numbers.error);
-  CHECK(*result.numbers.error < most_numbers_error);
-  CHECK(validation_json(result)["bodies"] == "layers");
-  CHECK(validation_json(result)["numbers_error"] == *result.numbers.error);
-  const std::string text = validation_text(result);
-  CHECK(text.find("actions: the model's layers\nloss, gradients and weights after the optimizer "
-                  "step: equal to the unpartitioned model within ") != std::string::npos);
-  if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
-}
-
-// Two replicas on ranks of their own, each with two microbatches of four.
-TEST_CASE("validation: data replicas really run, and come to one model on the whole batch") {
-  for (const char* optimizer : {"sgd", "adam"}) {
-    const std::string setting = std::string("/memory/optimizer=") + optimizer;
-    const Validation result =
-        with_layers(scenario_two_mlps, {"/parallel/data=2", "/hardware/devices=4", setting});
-    REQUIRE_FALSE(result.fault);
-    REQUIRE(result.job.layers);
-    CHECK(result.job.priced.plan.ranks == 4);
-    CHECK(result.job.priced.plan.microbatches == 4);
-    CHECK(result.numbers.of_weights);
-    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
-    if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
-  }
-}
-
-// With ZeRO-3, and with ZeRO-2 whose sums do not overlap, passes include the sums: the plan has no
-// task for them, and its time stays what it was.
-TEST_CASE("validation: sums inside passes reach the updates of all data replicas") {
-  const std::vector<std::string> replicas{"/parallel/data=2", "/hardware/devices=4",
-                                          "/memory/optimizer=adam"};
-  for (const std::vector<std::string>& sharding : std::vector<std::vector<std::string>>{
-           {"/memory/zero=3"}, {"/memory/zero=2", "/parallel/overlap_sums=false"}}) {
-    CAPTURE(sharding.front());
-    std::vector<std::string> settings = replicas;
-    settings.insert(settings.end(), sharding.begin(), sharding.end());
-    const Scenario scenario = parse_scenario(scenario_two_mlps, "small.json", settings);
-    const Validation result = validate(scenario, on_threads(), {});
-    REQUIRE_FALSE(result.fault);
-    CHECK(result.why_busy.empty());
-    CHECK(result.numbers.of_weights);
-    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
-    CHECK(result.scenario == run(scenario).report->makespan);
-    if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
-  }
-}
-
-TEST_CASE("validation: an order without flushes is held against the weights that its rule states") {
-  for (const char* name : {"pipedream", "pipedream-2bw"}) {
-    const std::string setting = std::string("/schedule/name=") + name;
-    const Validation result = with_layers(scenario_two_mlps, {setting, "/schedule/microbatches=6"});
-    REQUIRE_FALSE(result.fault);
-    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
-  }
-}
 
 TEST_CASE("validation: without a rule or numbers there is nothing to hold against each other") {
   Layout layout =

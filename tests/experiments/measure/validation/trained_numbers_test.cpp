@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/measure/validation/validation.hpp"
+#include "experiments/run/run.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/small_scenarios.hpp"
 
@@ -39,7 +40,7 @@ Validation trained(const std::string& text, const std::vector<std::string>& sett
   REQUIRE_FALSE(result.fault);
   CHECK(result.why_busy == "");
   CHECK(result.job.layers);
-  CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+  REQUIRE(result.numbers.error.value_or(1) < most_numbers_error);
   if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
   return result;
 }
@@ -52,6 +53,50 @@ Validation trained_tied(const std::vector<std::string>& settings) {
 }
 
 }  // namespace
+
+// Two mlp layers on two ranks, no loss of their own: a pipeline of a few thousand FLOP.
+TEST_CASE("validation: small layers are really run, and come to what the model in one piece does") {
+  const Validation result = trained(scenario_two_mlps, {});
+  CHECK(validation_json(result)["bodies"] == "layers");
+  CHECK(validation_json(result)["numbers_error"] == *result.numbers.error);
+  const std::string text = validation_text(result);
+  CHECK(text.find("actions: the model's layers\nloss, gradients and weights after the optimizer "
+                  "step: equal to the unpartitioned model within ") != std::string::npos);
+}
+
+// Two replicas on ranks of their own, each with two microbatches of four.
+TEST_CASE("validation: data replicas really run, and come to one model on the whole batch") {
+  for (const char* optimizer : {"sgd", "adam"}) {
+    const Validation result = trained(
+        scenario_two_mlps,
+        {"/parallel/data=2", "/hardware/devices=4", std::string("/memory/optimizer=") + optimizer});
+    CHECK(result.job.priced.plan.ranks == 4);
+    CHECK(result.job.priced.plan.microbatches == 4);
+    CHECK(result.numbers.of_weights);
+  }
+}
+
+// With ZeRO-3, and with ZeRO-2 whose sums do not overlap, passes include the sums: the plan has no
+// task for them, and its time stays what it was.
+TEST_CASE("validation: sums inside passes reach the updates of all data replicas") {
+  for (const char* sharding : {"/memory/zero=3", "/memory/zero=2"}) {
+    CAPTURE(sharding);
+    std::vector<std::string> settings{"/parallel/data=2", "/hardware/devices=4",
+                                      "/memory/optimizer=adam", sharding};
+    if (sharding == std::string("/memory/zero=2"))
+      settings.emplace_back("/parallel/overlap_sums=false");
+    const Validation result = trained(scenario_two_mlps, settings);
+    CHECK(result.numbers.of_weights);
+    CHECK(result.scenario ==
+          run(parse_scenario(scenario_two_mlps, "small.json", settings)).report->makespan);
+  }
+}
+
+TEST_CASE("validation: an order without flushes is held against the weights that its rule states") {
+  for (const char* name : {"pipedream", "pipedream-2bw"}) {
+    trained(scenario_two_mlps, {std::string("/schedule/name=") + name, "/schedule/microbatches=6"});
+  }
+}
 
 // The first and the last stage hold the same table. On two ranks they exchange their gradients; of
 // zb-v one rank holds both; of two replicas each sums what all send.
