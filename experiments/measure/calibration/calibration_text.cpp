@@ -9,17 +9,13 @@
 namespace penstock {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
-std::vector<std::string> errors_cells(const ErrorSummary& errors) {
-  if (errors.count == 0) return {"0", "", "", "", ""};
-  return {fmt::format("{}", errors.count), percent_text(errors.mean), percent_text(errors.median),
-          percent_text(errors.most), signed_percent_text(errors.bias)};
-}
-
-std::vector<std::string> row_of(std::vector<std::string> names, const ErrorSummary& errors) {
-  for (std::string& cell : errors_cells(errors)) names.push_back(std::move(cell));
-  return names;
+std::vector<std::string> row_of(std::vector<std::string> row, const ErrorSummary& errors) {
+  row.push_back(fmt::format("{}", errors.count));
+  for (const double error : {errors.mean, errors.median, errors.most}) {
+    row.push_back(errors.count == 0 ? "" : percent_text(error));
+  }
+  row.push_back(errors.count == 0 ? "" : signed_percent_text(errors.bias));
+  return row;
 }
 
 /// "start 401 (380 to 433), MNK 0.0312 (0.031 to 0.0315)", in nanoseconds.
@@ -34,6 +30,12 @@ std::string terms_text(const TermModel& model) {
                         model.coefficients[i], model.intervals[i].low, model.intervals[i].high);
   }
   return text;
+}
+
+std::string fit_text(const TermModel& model) {
+  return (model.dropped.empty() ? ""
+                                : fmt::format("; dropped {}", fmt::join(model.dropped, ", "))) +
+         fmt::format("; condition {:.3g}\n", model.condition);
 }
 
 std::string pieces_text(const LinkPieces& pieces) {
@@ -57,15 +59,12 @@ std::string form_text(const KernelModel& model) {
   } else {
     text += terms_text(model.terms);
   }
-  if (!model.terms.dropped.empty()) {
-    text += fmt::format("; dropped {}", fmt::join(model.terms.dropped, ", "));
-  }
-  return text + fmt::format("; condition {:.3g}\n", model.terms.condition);
+  return text + fit_text(model.terms);
 }
 
 std::string kernels_text(const std::vector<KernelCalibration>& kernels) {
   std::string text = "kernels, in ns (95 % of the draws)\n";
-  Rows rows{{"kernel", "points", "count", "mean", "median", "most", "bias"}};
+  TableRows rows{{"kernel", "points", "count", "mean", "median", "most", "bias"}};
   for (const KernelCalibration& kernel : kernels) {
     text += form_text(kernel.model);
     for (const Part part : {Part::training, Part::interpolation, Part::extrapolation}) {
@@ -110,7 +109,7 @@ std::vector<std::string> in_run_cells(const LayersInRun& in_run, const SweptPoin
 
 std::string layers_text(const Calibration& calibration) {
   if (calibration.layers.empty()) return "";
-  Rows rows{
+  TableRows rows{
       {"layer", "pass", "shape", "µs alone", "deviation", "µs in a run", "deviation", "factor"}};
   for (const SweptPoint& layer : calibration.layers) {
     const SampleSpread spread = spread_of(layer.samples_ns);
@@ -128,8 +127,8 @@ std::string layers_text(const Calibration& calibration) {
 }
 
 std::string parts_text(const PipelineCalibration& pipelines) {
-  Rows rows{{"pipelines", "predicted by", "count", "mean", "median", "most", "bias", "covered",
-             "starts", "bubbles"}};
+  TableRows rows{{"pipelines", "predicted by", "count", "mean", "median", "most", "bias", "covered",
+                  "starts", "bubbles"}};
   for (const PartErrors& part : pipelines.parts) {
     const std::string of(name(part.part));
     rows.push_back(row_of({of, "calibrated simulation"}, part.simulated));
@@ -144,8 +143,8 @@ std::string parts_text(const PipelineCalibration& pipelines) {
 }
 
 std::string rankings_text(const std::vector<SettingRanking>& rankings) {
-  Rows rows{{"setting", "schedules", "Kendall's tau", "fastest predicted", "fastest measured",
-             "lost by it"}};
+  TableRows rows{{"setting", "schedules", "Kendall's tau", "fastest predicted", "fastest measured",
+                  "lost by it"}};
   for (const SettingRanking& one : rankings) {
     rows.push_back({one.setting, fmt::format("{}", one.schedules),
                     one.correlation ? fmt::format("{:.2f}", *one.correlation) : "",
@@ -171,11 +170,7 @@ std::string pipelines_text(const PipelineCalibration& pipelines) {
   if (pipelines.predictions.empty()) return "";
   std::string text = "\nin a run, in ns and times the isolated duration\n";
   for (const auto& [work, in_situ] : pipelines.in_situ) {
-    const TermModel& model = in_situ.model;
-    text += fmt::format(
-        "{}: {}{}; condition {:.3g}\n", work, terms_text(model),
-        model.dropped.empty() ? "" : fmt::format("; dropped {}", fmt::join(model.dropped, ", ")),
-        model.condition);
+    text += fmt::format("{}: {}{}", work, terms_text(in_situ.model), fit_text(in_situ.model));
   }
   return text + "\n" + parts_text(pipelines) + "\n" + rankings_text(pipelines.rankings);
 }
