@@ -40,21 +40,16 @@ ordered_json layer_json(const TorchLayer& layer) {
               {"input_us", layer.input_us},
               {"weight_us", layer.weight_us}}}};
   }
-  ordered_json parts = ordered_json::array();
-  for (const LayerSpec& part : layer.parts) {
+  const auto part_json = [](const LayerSpec& part) {
     ordered_json one{{"kind", part.kind}};
     for (const auto& [name, value] : part.numbers) one[name] = value;
-    parts.push_back(std::move(one));
-  }
-  return {{"parts", std::move(parts)}};
+    return one;
+  };
+  return {{"parts", list_json(layer.parts, part_json)}};
 }
 
-ordered_json shares_json(const std::vector<MicrobatchShares>& shares) {
-  ordered_json all = ordered_json::array();
-  for (const MicrobatchShares& stage : shares) {
-    all.push_back({{"forward", stage.forward}, {"input", stage.input}, {"weight", stage.weight}});
-  }
-  return all;
+ordered_json shares_json(const MicrobatchShares& stage) {
+  return {{"forward", stage.forward}, {"input", stage.input}, {"weight", stage.weight}};
 }
 
 ordered_json order_json(const RuntimeOrder& order, const TorchJob& job) {
@@ -62,17 +57,14 @@ ordered_json order_json(const RuntimeOrder& order, const TorchJob& job) {
           {"file", fmt::format("orders/{}.csv", order.name)},
           {"format", order.with_communication ? "compute_comms" : "compute_only"},
           {"stages", order.stages},
-          {"shares", shares_json(order.shares)},
+          {"shares", list_json(order.shares, shares_json)},
           {"traced", job.traced},
           {"quiet_traced", order.quiet_traced},
           {"steps", job.steps}};
 }
 
 ordered_json job_json(const TorchJob& job) {
-  ordered_json layers = ordered_json::array();
-  ordered_json orders = ordered_json::array();
-  for (const TorchLayer& layer : job.model.layers) layers.push_back(layer_json(layer));
-  for (const RuntimeOrder& order : job.orders) orders.push_back(order_json(order, job));
+  const auto one_order = [&](const RuntimeOrder& order) { return order_json(order, job); };
   return {{"group", job.device.group},
           {"device", job.device.device},
           {"ranks", job.ranks},
@@ -80,7 +72,7 @@ ordered_json job_json(const TorchJob& job) {
           {"bodies", name(job.model.bodies)},
           {"model", job.model.file.empty() ? ordered_json() : ordered_json(job.model.file)},
           {"seed", 1},
-          {"layers", std::move(layers)},
+          {"layers", list_json(job.model.layers, layer_json)},
           {"width", job.model.width},
           {"examples", job.model.examples},
           {"shape", job.model.shape},
@@ -89,7 +81,7 @@ ordered_json job_json(const TorchJob& job) {
           {"quiet_s", job.quiet_s},
           {"quiet_share", job.quiet_share},
           {"limit_s", limit_s + job.quiet_s},
-          {"orders", std::move(orders)}};
+          {"orders", list_json(job.orders, one_order)}};
 }
 
 void write_job(const TorchJob& job, const TorchFolder& folder) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -161,11 +162,8 @@ void count_errors(ScheduleRanking& ranking) {
 
 /// The schedule that simulation predicts to be fastest, of those that ran.
 const RankedSchedule& chosen(const ScheduleRanking& ranking) {
-  const auto end = ranking.schedules.begin() + static_cast<std::ptrdiff_t>(ranking.ran);
-  return *std::min_element(ranking.schedules.begin(), end,
-                           [](const RankedSchedule& a, const RankedSchedule& b) {
-                             return a.simulated_us < b.simulated_us;
-                           });
+  return *std::ranges::min_element(std::span(ranking.schedules).first(ranking.ran), {},
+                                   &RankedSchedule::simulated_us);
 }
 
 }  // namespace
@@ -198,14 +196,12 @@ ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::
   const Layout own = with_codecs(settle(scenario));
   run_all(scenario, names, own, backend, options, ranking);
   leave_out_unjudged(ranking);
-  std::stable_sort(ranking.schedules.begin(), ranking.schedules.end(),
-                   [](const RankedSchedule& a, const RankedSchedule& b) {
-                     return std::pair(!a.left_out.empty(), a.measured_us) <
-                            std::pair(!b.left_out.empty(), b.measured_us);
-                   });
-  const auto out = std::find_if(ranking.schedules.begin(), ranking.schedules.end(),
-                                [](const RankedSchedule& one) { return !one.left_out.empty(); });
-  ranking.ran = static_cast<std::size_t>(out - ranking.schedules.begin());
+  const auto is_out = [](const RankedSchedule& one) { return !one.left_out.empty(); };
+  std::ranges::stable_sort(ranking.schedules, {}, [&](const RankedSchedule& one) {
+    return std::pair(is_out(one), one.measured_us);
+  });
+  ranking.ran = ranking.schedules.size() -
+                static_cast<std::size_t>(std::ranges::count_if(ranking.schedules, is_out));
   ranking.verdict = worst_of(ranking);
   ranking.why_no_score = why_no_score(ranking);
   if (!ranking.why_no_score.empty()) return ranking;
