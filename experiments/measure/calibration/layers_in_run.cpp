@@ -44,6 +44,25 @@ Scenario under_1f1b(const Scenario& scenario) {
                             "/parallel/data=1", "/schedule=" + schedule.dump()});
 }
 
+NamedNumbers stated(const NamedNumbers& numbers) {
+  NamedNumbers all = numbers;
+  std::erase_if(all, [](const auto& number) { return std::isnan(number.second); });
+  return all;
+}
+
+/// The parts of a layer as points to measure, without their pass; empty for a layer without parts.
+std::vector<LayerPoint> points_of_layer(const Layer& layer) {
+  std::vector<LayerPoint> points;
+  for (const LayerPart& part : layer.key.parts) {
+    points.push_back({.kind = part.kind,
+                      .pass = "",
+                      .numbers = stated(part.numbers),
+                      .amount = layer.key.examples,
+                      .sequence = layer.key.sequence});
+  }
+  return points;
+}
+
 /// The model's layers in running order, without their pass.
 std::vector<LayerPoint> layers_in_order(const Layout& layout) {
   std::vector<LayerPoint> layers;
@@ -184,12 +203,6 @@ LayersInRun run_under_1f1b(const Scenario& scenario, const BackendEntry& backend
       fmt::format("{}: layer \"{}\" cannot be measured: {}", scenario.source, layer.name, why));
 }
 
-NamedNumbers stated(const NamedNumbers& numbers) {
-  NamedNumbers all = numbers;
-  std::erase_if(all, [](const auto& number) { return std::isnan(number.second); });
-  return all;
-}
-
 void add(const Scenario& scenario, const Layer& layer, LayerPoint point,
          std::vector<KernelPoint>& points) {
   for (const char* pass : {"forward", "backward_input", "backward_weight"}) {
@@ -231,18 +244,6 @@ LayersInRun layers_in_run(const Scenario& scenario, const BackendEntry& backend,
   } catch (const InputError& error) {
     return not_in_run(error.what());
   }
-}
-
-std::vector<LayerPoint> points_of_layer(const Layer& layer) {
-  std::vector<LayerPoint> points;
-  for (const LayerPart& part : layer.key.parts) {
-    points.push_back({.kind = part.kind,
-                      .pass = "",
-                      .numbers = stated(part.numbers),
-                      .amount = layer.key.examples,
-                      .sequence = layer.key.sequence});
-  }
-  return points;
 }
 
 std::vector<KernelPoint> layer_points(const Scenario& scenario) {

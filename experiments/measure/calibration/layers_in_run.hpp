@@ -7,13 +7,11 @@
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "sim/model/model_graph.hpp"
 #include "sim/plan/plan.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/calibration/kernel_sweep.hpp"
 #include "validate/job/job.hpp"
 #include "validate/job/trained_numbers.hpp"
-#include "validate/store/layer_point.hpp"
 #include "validate/store/stored_row.hpp"
 
 namespace penstock {
@@ -40,9 +38,6 @@ LayersInRun layers_in_run(const Scenario& scenario, const BackendEntry& backend,
 /// rows of them to price the scenario. Throws UsageError for layers with given times, layers shared
 /// by several devices, and layers that no kernel here runs.
 std::vector<KernelPoint> layer_points(const Scenario& scenario);
-
-/// The parts of a layer as points to measure, without their pass; empty for a layer without parts.
-std::vector<LayerPoint> points_of_layer(const Layer& layer);
 
 /// The layers that a run executes, or why it keeps cores busy instead.
 struct RealLayers {

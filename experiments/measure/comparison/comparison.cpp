@@ -47,6 +47,14 @@ void add_missing_causes(const char* run, bool known, std::vector<std::string>& n
       "{} does not record which input came last: causes of idle time are left out", run));
 }
 
+/// What stands under `time_scale_key`; 1 for other runs.
+double time_scale_of(const Timeline& timeline) {
+  const auto stated = timeline.environment.find(time_scale_key);
+  if (stated == timeline.environment.end()) return 1;
+  const auto scale = plain_number(stated->second);
+  return scale && *scale > 0 ? *scale : 1;
+}
+
 void add_time_scale(const char* run, const Timeline& timeline, std::vector<std::string>& notes) {
   const double scale = time_scale_of(timeline);
   if (scale == 1) return;
@@ -56,6 +64,19 @@ void add_time_scale(const char* run, const Timeline& timeline, std::vector<std::
 }
 
 bool is_moved(const OpDifference& op) { return op.reason == Reason::place; }
+
+/// How two plans differ, as text; empty for equal plans.
+std::vector<std::string> plan_differences(const Plan& a, const Plan& b) {
+  std::vector<std::string> differences;
+  if (a.schedule != b.schedule) {
+    differences.push_back(fmt::format("schedule: {} in A, {} in B", a.schedule, b.schedule));
+  }
+  add_counts("ranks", a.ranks, b.ranks, "", differences);
+  add_counts("stages", a.model_stage.size(), b.model_stage.size(),
+             "; a stage may be another part of the model", differences);
+  add_counts("microbatches", a.microbatches, b.microbatches, "", differences);
+  return differences;
+}
 
 }  // namespace
 
@@ -68,18 +89,6 @@ StepWork step_work_of(const Layout& layout, const Recording& recording) {
   work.samples_per_s = throughput.samples_per_s;
   work.tokens_per_s = throughput.tokens_per_s;
   return work;
-}
-
-std::vector<std::string> plan_differences(const Plan& a, const Plan& b) {
-  std::vector<std::string> differences;
-  if (a.schedule != b.schedule) {
-    differences.push_back(fmt::format("schedule: {} in A, {} in B", a.schedule, b.schedule));
-  }
-  add_counts("ranks", a.ranks, b.ranks, "", differences);
-  add_counts("stages", a.model_stage.size(), b.model_stage.size(),
-             "; a stage may be another part of the model", differences);
-  add_counts("microbatches", a.microbatches, b.microbatches, "", differences);
-  return differences;
 }
 
 std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRun& b,
@@ -123,13 +132,6 @@ Time resolution_of(const Timeline& timeline) {
   } catch (const InputError&) {
     return {};
   }
-}
-
-double time_scale_of(const Timeline& timeline) {
-  const auto stated = timeline.environment.find(time_scale_key);
-  if (stated == timeline.environment.end()) return 1;
-  const auto scale = plain_number(stated->second);
-  return scale && *scale > 0 ? *scale : 1;
 }
 
 void undo_time_scale(Timeline& timeline) {

@@ -28,8 +28,6 @@ struct ComparedRun {
   std::optional<StepWork> work = {};  // of a scenario
 };
 
-/// How two plans differ, as text; empty for equal plans.
-std::vector<std::string> plan_differences(const Plan& a, const Plan& b);
 /// Notes for the reader: how the plans and the work of a step differ, what is left out.
 std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRun& b,
                                           const Comparison& comparison);
@@ -40,8 +38,6 @@ Time resolution_of(const Timeline& timeline);
 
 /// Key of the environment of a timeline: the scale of the times that `validate` ran.
 constexpr const char* time_scale_key = "time_scale";
-/// What stands under that key; 1 for other runs.
-double time_scale_of(const Timeline& timeline);
 /// Divides the times of a run by its scale: they are then those of its scenario.
 void undo_time_scale(Timeline& timeline);
 

@@ -109,6 +109,13 @@ constexpr std::array length_units{LengthUnit{"px", 1}, LengthUnit{"mm", 96 / 25.
                                   LengthUnit{"cm", 96 / 2.54}, LengthUnit{"in", 96},
                                   LengthUnit{"pt", 96.0 / 72}};
 
+/// Marks drawn for paper, with the colours of a theme.
+std::vector<Mark> in_theme(std::vector<Mark> marks, PictureTheme theme) {
+  if (theme == PictureTheme::light) return marks;
+  for (Mark& mark : marks) std::visit(Darkening{}, mark);
+  return marks;
+}
+
 }  // namespace
 
 PictureFormat picture_format(const std::string& path) {
@@ -183,12 +190,6 @@ Colour on_dark(Colour colour) {
   return {channel_of(-0.574 * r + 1.430 * g + 0.144 * b),
           channel_of(0.426 * r + 0.430 * g + 0.144 * b),
           channel_of(0.426 * r + 1.430 * g - 0.856 * b)};
-}
-
-std::vector<Mark> in_theme(std::vector<Mark> marks, PictureTheme theme) {
-  if (theme == PictureTheme::light) return marks;
-  for (Mark& mark : marks) std::visit(Darkening{}, mark);
-  return marks;
 }
 
 std::optional<double> length_of(const char* option, const std::string& text) {

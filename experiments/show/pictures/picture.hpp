@@ -14,9 +14,6 @@ namespace penstock {
 /// nearly black, and what is pale on paper is as close to the ground.
 Colour on_dark(Colour colour);
 
-/// Marks drawn for paper, with the colours of a theme.
-std::vector<Mark> in_theme(std::vector<Mark> marks, PictureTheme theme);
-
 enum class PictureFormat : std::uint8_t { svg, png, pdf };
 
 /// The format for a file suffix: .svg, .png or .pdf, in any case. Throws UsageError for any other.

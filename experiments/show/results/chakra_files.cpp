@@ -208,39 +208,7 @@ bool summed_along_pipeline(const RunResult& result) {
   return any_summed(result, [](const StageDemand& stage) { return stage.ranks.size() > 1; });
 }
 
-}  // namespace
-
-std::string chakra_path(std::string_view prefix, std::uint64_t device) {
-  return fmt::format("{}.{}.et", prefix, device);
-}
-
-std::string chakra_groups_path(std::string_view prefix) {
-  return fmt::format("{}.groups.json", prefix);
-}
-
-std::string astra_network_path(std::string_view prefix) {
-  return fmt::format("{}.network.yml", prefix);
-}
-
-std::string astra_system_path(std::string_view prefix) {
-  return fmt::format("{}.system.json", prefix);
-}
-
-bool is_chakra_path(std::string_view prefix, std::string_view path) {
-  if (path == chakra_groups_path(prefix) || path == astra_network_path(prefix) ||
-      path == astra_system_path(prefix)) {
-    return true;
-  }
-  constexpr std::string_view end = ".et";
-  if (path.size() <= prefix.size() + 1 + end.size() || !path.starts_with(prefix) ||
-      path[prefix.size()] != '.' || !path.ends_with(end)) {
-    return false;
-  }
-  path.remove_prefix(prefix.size() + 1);
-  path.remove_suffix(end.size());
-  return path.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
+/// What the traces lack and what ASTRA-sim changes, one sentence each; empty if they are complete.
 std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionTrace& trace) {
   const Conditions& conditions = result.conditions;
   std::vector<std::string> all;
@@ -297,6 +265,39 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
   const std::vector<std::string> changed = changed_by_astra(result, trace);
   all.insert(all.end(), changed.begin(), changed.end());
   return all;
+}
+
+}  // namespace
+
+std::string chakra_path(std::string_view prefix, std::uint64_t device) {
+  return fmt::format("{}.{}.et", prefix, device);
+}
+
+std::string chakra_groups_path(std::string_view prefix) {
+  return fmt::format("{}.groups.json", prefix);
+}
+
+std::string astra_network_path(std::string_view prefix) {
+  return fmt::format("{}.network.yml", prefix);
+}
+
+std::string astra_system_path(std::string_view prefix) {
+  return fmt::format("{}.system.json", prefix);
+}
+
+bool is_chakra_path(std::string_view prefix, std::string_view path) {
+  if (path == chakra_groups_path(prefix) || path == astra_network_path(prefix) ||
+      path == astra_system_path(prefix)) {
+    return true;
+  }
+  constexpr std::string_view end = ".et";
+  if (path.size() <= prefix.size() + 1 + end.size() || !path.starts_with(prefix) ||
+      path[prefix.size()] != '.' || !path.ends_with(end)) {
+    return false;
+  }
+  path.remove_prefix(prefix.size() + 1);
+  path.remove_suffix(end.size());
+  return path.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result,

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "experiments/input/files/output_file.hpp"
-#include "experiments/input/formats/traces/execution_trace.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/run/run.hpp"
 
@@ -32,8 +31,5 @@ bool is_chakra_path(std::string_view prefix, std::string_view path);
 /// disk.
 std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result,
                                             OutputSet& outputs, const OnProgress& on_progress = {});
-
-/// What the traces lack and what ASTRA-sim changes, one sentence each; empty if they are complete.
-std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionTrace& trace);
 
 }  // namespace penstock
