@@ -1,11 +1,10 @@
-#include "experiments/measure/causes/cause.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/measure/causes/causes.hpp"
 #include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {

@@ -1,18 +1,95 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "experiments/measure/causes/cause.hpp"
-#include "experiments/measure/causes/lateness.hpp"
 #include "experiments/measure/causes/op_model.hpp"
 #include "experiments/measure/causes/replay.hpp"
 #include "experiments/show/pictures/plots/heat_map.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
+
+/// What delays a step, in the order in which causes are taken out.
+enum class CauseKind : std::uint8_t {
+  rank,
+  link,
+  gaps,
+  replicas,
+  microbatches,
+  stages,
+  jitter,
+  collectives,
+};
+/// "rank", "gaps": the words of `--without`.
+constexpr std::string_view name(CauseKind kind) {
+  constexpr std::array<std::string_view, 8> names{
+      "rank", "link", "gaps", "replicas", "microbatches", "stages", "jitter", "collectives"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+/// One cause, or the smaller ones of a kind together.
+struct Cause {
+  CauseKind kind;
+  std::vector<std::uint32_t> who;  // ranks or links
+  std::string name;                // "slow rank 7"
+  std::string proof;               // "F takes 1.5 ms, 1 at its peers (32 ops)"
+  std::optional<std::uint32_t> rank;
+  TaskId op = no_task;               // that shows it best
+  Time cost{};                       // what the step gains when it goes, after those before it
+  Time alone{};                      // what the step gains when it goes alone
+  std::optional<Time> shapley;       // the mean over all orders
+  std::optional<Interval> interval;  // of `cost` over the iterations, in microseconds
+};
+
+/// Names a cause, and says which rank or op shows it: "slow rank 7", "F takes 1.5 ms, 1 ms at its
+/// peers".
+void add_proof(const MeasuredStep& step, const OpModel& model, Cause& cause);
+
+/// How much longer than the ideal step it takes with some of the tasks as measured.
+struct Slowdown {
+  std::string what;
+  double factor = 1;
+};
+
+/// As "Understanding Stragglers in Large Model Training Using What-if Analysis" (OSDI 2025)
+/// reports them.
+struct Slowdowns {
+  std::vector<Slowdown> passes;     // with the ops of one pass as measured; largest first
+  std::vector<Slowdown> positions;  // with the ranks of one position
+  std::vector<Slowdown> replicas;   // with the ranks of one pipeline
+  std::vector<double> ranks;        // by rank: the lesser of those of its position and its pipeline
+  std::uint32_t slowest = 0;        // the slowest 3 % of the ranks, at least one
+  double explained = 0;             // the share of the loss that goes when these are ideal
+};
+Slowdowns slowdowns_of(const MeasuredStep& step, const OpModel& model);
+
+/// What waited for a late rank.
+struct DelayedRank {
+  std::uint32_t rank;
+  TaskId op;    // its first that would have begun earlier
+  Time at{};    // its begin, as measured
+  Time late{};  // how much later than without the delays of that rank
+};
+
+/// The first rank that was late, and those that waited for it.
+struct LateRank {
+  std::uint32_t rank;
+  TaskId op;                         // the first that took or started notably longer than usual
+  Time at{};                         // its begin
+  Time excess{};                     // over what is usual there
+  Time cost{};                       // of all that is unusual on this rank
+  std::vector<DelayedRank> waiting;  // by time
+};
+/// Nothing where no op takes a tenth and four times the jitter longer than usual, and a twentieth
+/// of the mean action.
+std::optional<LateRank> first_late(const MeasuredStep& step, const OpModel& model);
 
 /// A measured step by its causes: ideal, costs and what no cause explains add up to it exactly.
 struct StepCauses {

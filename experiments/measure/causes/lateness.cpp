@@ -1,11 +1,10 @@
-#include "experiments/measure/causes/lateness.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 #include <set>
 
+#include "experiments/measure/causes/causes.hpp"
 #include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
