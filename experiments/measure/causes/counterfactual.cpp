@@ -1,5 +1,3 @@
-#include "experiments/measure/causes/counterfactual.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/measure/causes/causes.hpp"
 #include "experiments/measure/causes/replay.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/results/run_summary.hpp"

@@ -1,5 +1,3 @@
-#include "experiments/measure/causes/measured_step.hpp"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -8,7 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "experiments/measure/causes/op_model.hpp"
 #include "validate/comparison/readiness.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {
@@ -140,6 +140,29 @@ RankGroups rank_groups_of(const Plan& plan) {
     groups.ranks[rank].position = numbers.at(stages[rank]);
   }
   return groups;
+}
+
+OpKind kind_of(const Plan& plan, const WorkClass& work) {
+  OpKind kind{work.pass, work.recomputes};
+  if (work.partner != UINT32_MAX && work.partner < plan.classes.size()) {
+    kind.beside = static_cast<std::uint8_t>(plan.classes[work.partner].pass);
+  }
+  return kind;
+}
+
+ExpectedOps expected_ops(const Recording& run) {
+  std::map<std::pair<std::uint32_t, OpKind>, std::vector<double>> lengths;
+  const Plan& plan = run.plan;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (work.follows_partner || plan.model_stage.empty()) continue;
+    const Time length = run.timeline.end[task] - run.timeline.begin[task];
+    lengths[{plan.model_stage[index(work.stage)], kind_of(plan, work)}].push_back(
+        static_cast<double>(length.picoseconds));
+  }
+  ExpectedOps expected;
+  for (auto& [key, values] : lengths) expected.of_stage[key] = median(std::move(values));
+  return expected;
 }
 
 }  // namespace penstock

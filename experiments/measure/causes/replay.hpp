@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/measure/causes/measured_step.hpp"
 #include "experiments/measure/causes/op_model.hpp"
 #include "sim/costs/priced_plan.hpp"
 #include "sim/timeline/timeline.hpp"

@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/measure/causes/causes.hpp"
-#include "experiments/measure/causes/counterfactual.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/changes/tried_changes.hpp"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/measure/causes/counterfactual.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "schedules/registry.hpp"
