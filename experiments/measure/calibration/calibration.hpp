@@ -11,7 +11,7 @@
 
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/measure/calibration/layers_in_run.hpp"
-#include "experiments/show/pictures/plots/calibration_plot.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/calibration/kernel_model.hpp"
 #include "validate/calibration/pipeline_calibration.hpp"

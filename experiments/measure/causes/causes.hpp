@@ -11,7 +11,7 @@
 
 #include "experiments/measure/causes/op_model.hpp"
 #include "experiments/measure/causes/replay.hpp"
-#include "experiments/show/pictures/plots/heat_map.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "sim/timeline/timeline_file.hpp"
 #include "validate/statistics/summary.hpp"
 

@@ -14,7 +14,7 @@
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/show/pictures/plots/cut_picture.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/times/stated_times.hpp"
 #include "schedules/partitioners/registry.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "experiments/plan/planner/planner.hpp"
-#include "experiments/show/pictures/plots/front_plot.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/show/pictures/plots/bubble_plot.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 
 namespace penstock {
 

@@ -26,7 +26,7 @@
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/layout/launch_of.hpp"
 #include "experiments/show/pictures/picture.hpp"
-#include "experiments/show/pictures/plots/front_plot.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "sim/base/limits.hpp"

@@ -10,8 +10,8 @@
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
 #include "experiments/show/pictures/lanes/memory_lanes.hpp"
-#include "experiments/show/pictures/plots/bubble_plot.hpp"
 #include "experiments/show/pictures/plots/plot_data.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "experiments/show/results/run_summary.hpp"
 
 namespace penstock::plot_file {

@@ -4,9 +4,7 @@
 #include <string_view>
 
 #include "experiments/plan/sweeps/tables/row_table.hpp"
-#include "experiments/show/pictures/plots/bubble_plot.hpp"
-#include "experiments/show/pictures/plots/front_plot.hpp"
-#include "experiments/show/pictures/plots/heat_map.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-#include "experiments/show/pictures/plots/bubble_plot.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 
 #include <fmt/format.h>
 

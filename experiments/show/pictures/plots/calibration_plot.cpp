@@ -1,5 +1,3 @@
-#include "experiments/show/pictures/plots/calibration_plot.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

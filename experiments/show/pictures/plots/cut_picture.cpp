@@ -1,5 +1,3 @@
-#include "experiments/show/pictures/plots/cut_picture.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {

@@ -1,11 +1,10 @@
-#include "experiments/show/pictures/plots/front_plot.hpp"
-
 #include <algorithm>
 
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 
 namespace penstock {
 namespace {

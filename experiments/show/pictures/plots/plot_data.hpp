@@ -3,10 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/show/pictures/plots/bubble_plot.hpp"
-#include "experiments/show/pictures/plots/calibration_plot.hpp"
-#include "experiments/show/pictures/plots/front_plot.hpp"
-#include "experiments/show/pictures/plots/heat_map.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/timeline/timeline.hpp"

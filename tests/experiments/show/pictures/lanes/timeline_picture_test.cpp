@@ -11,7 +11,7 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/picture.hpp"
-#include "experiments/show/pictures/plots/bubble_plot.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "sim/base/error.hpp"
 #include "sim/order/placement.hpp"
 #include "tests/support/pictures.hpp"

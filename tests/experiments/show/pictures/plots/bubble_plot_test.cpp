@@ -1,5 +1,3 @@
-#include "experiments/show/pictures/plots/bubble_plot.hpp"
-
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -8,6 +6,7 @@
 
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/picture.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/pictures.hpp"
 

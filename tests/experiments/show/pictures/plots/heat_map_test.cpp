@@ -1,10 +1,9 @@
-#include "experiments/show/pictures/plots/heat_map.hpp"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "tests/support/pictures.hpp"
 
 namespace penstock::testing {

@@ -3,8 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "experiments/show/pictures/palette.hpp"
-#include "experiments/show/pictures/plots/bubble_plot.hpp"
-#include "experiments/show/pictures/plots/calibration_plot.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "tests/support/pictures.hpp"
 
 namespace penstock::testing {
