@@ -1,11 +1,10 @@
-#include "experiments/show/pictures/legend.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 #include <utility>
 
+#include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {

@@ -9,7 +9,6 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/show/pictures/lanes/lane_frame.hpp"
-#include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "sim/base/error.hpp"

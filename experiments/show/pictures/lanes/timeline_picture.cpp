@@ -17,7 +17,6 @@
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/lanes/lane_frame.hpp"
-#include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "sim/order/schedule.hpp"

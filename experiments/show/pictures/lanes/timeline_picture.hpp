@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/show/pictures/legend.hpp"
+#include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "sim/order/schedule.hpp"
 #include "sim/plan/plan.hpp"

@@ -1,5 +1,3 @@
-#include "experiments/show/pictures/plots/plots.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +5,9 @@
 #include <limits>
 
 #include "experiments/show/pictures/axis.hpp"
-#include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
+#include "experiments/show/pictures/plots/plots.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -7,7 +7,6 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/show/pictures/axis.hpp"
-#include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "experiments/show/pictures/plots/plots.hpp"

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "experiments/show/pictures/axis.hpp"
-#include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "experiments/show/pictures/plots/plots.hpp"

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "experiments/show/pictures/axis.hpp"
-#include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "experiments/show/pictures/plots/plots.hpp"

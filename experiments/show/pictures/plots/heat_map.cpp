@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "experiments/show/pictures/plots/plots.hpp"

@@ -1,8 +1,8 @@
-#include "experiments/show/pictures/legend.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "experiments/show/pictures/page.hpp"
 
 namespace penstock::testing {
 
