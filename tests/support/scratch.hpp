@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace penstock::testing {
 
@@ -24,5 +25,8 @@ class Scratch {
 
 /// The content of a file, byte by byte.
 std::string content_of(const std::string& path);
+
+/// The paths of the files in a folder with an extension (".json"), in order.
+std::vector<std::string> paths_in(const std::string& folder, std::string_view extension);
 
 }  // namespace penstock::testing

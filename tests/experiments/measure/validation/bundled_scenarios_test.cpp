@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -9,21 +8,12 @@
 #include "experiments/measure/validation/validation.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
 
 using Reasons = std::map<std::string, std::string>;  // by scenario
-
-/// Their files, in order.
-std::vector<std::string> scenarios_in(const std::string& folder) {
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(PENSTOCK_ROOT + folder)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 /// One iteration of short actions, without layers.
 Validation run_once(const std::string& file) {
@@ -53,7 +43,7 @@ std::string why_not_run(const std::string& file) {
 TEST_CASE("validation: every scenario of the repository runs as it is simulated") {
   Reasons left_out;
   for (const char* folder : {"/experiments/scenarios", "/tests/scenarios"}) {
-    for (const std::string& file : scenarios_in(folder)) {
+    for (const std::string& file : paths_in(std::string(PENSTOCK_ROOT) + folder, ".json")) {
       CAPTURE(file);
       const std::string reason = why_not_run(file);
       if (!reason.empty()) left_out[std::filesystem::path(file).stem().string()] = reason;

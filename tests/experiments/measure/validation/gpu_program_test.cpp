@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/measure/validation/validation.hpp"
@@ -11,32 +9,17 @@
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/gpu_recording.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/scratch.hpp"
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
 
 namespace penstock::testing {
 namespace {
 
-namespace fs = std::filesystem;
-
-const fs::path calibration = fs::path(PENSTOCK_ROOT) / "experiments/calibration";
-
-std::string content_of(const fs::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-std::vector<fs::path> files_in(const fs::path& folder, const std::string& extension) {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == extension) files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
+const std::string gpu_programs = PENSTOCK_ROOT "/experiments/calibration/gpu_programs";
 
 Job job_of_file(const std::string& stem) {
-  return gpu_job(read_scenario((calibration / "gpu_programs" / (stem + ".json")).string()));
+  return gpu_job(read_scenario(gpu_programs + "/" + stem + ".json"));
 }
 
 /// The structure error of each run of a recording, with the job of its program.
@@ -57,32 +40,30 @@ std::string program_of(const std::string& recording) {
 
 // `penstock validate FILE.json --gpu-program FILE.program` writes them.
 TEST_CASE("gpu programs: the files are those of their scenarios") {
-  const auto files = files_in(calibration / "gpu_programs", ".json");
+  const std::vector<std::string> files = paths_in(gpu_programs, ".json");
   CHECK(files.size() == 7);
-  for (const fs::path& file : files) {
-    CAPTURE(file.stem().string());
-    fs::path program = file;
-    program.replace_extension(".program");
-    const bool same = content_of(program) == gpu_program_file(read_scenario(file.string()));
+  for (const std::string& file : files) {
+    CAPTURE(file);
+    const std::string program = std::filesystem::path(file).replace_extension(".program").string();
+    const bool same = content_of(program) == gpu_program_file(read_scenario(file));
     CHECK(same);
   }
 }
 
 // What a GPU with its program leaves is read again as runs of the plan.
 TEST_CASE("gpu programs: a recording of each replays without a structure error") {
-  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_recordings";
-  fs::remove_all(folder);
+  const Scratch scratch;
   const FakeGpu gpu;
   const GpuCalls calls = gpu.calls();
-  const CheckOutput output(folder.string());
-  for (const fs::path& file : files_in(calibration / "gpu_programs", ".program")) {
+  const CheckOutput output(scratch.path("recordings"));
+  for (const std::string& file : paths_in(gpu_programs, ".program")) {
     NamedProgram named = read_program(content_of(file));
     for (GpuTask& task : named.program.tasks) task.bytes = std::min<std::uint64_t>(task.bytes, 256);
     check_programs({calls, output, {std::move(named)}, true});
   }
   std::size_t recordings = 0;
-  for (const fs::path& file : files_in(folder / "runs", ".txt")) {
-    CAPTURE(file.filename().string());
+  for (const std::string& file : paths_in(scratch.path("recordings/runs"), ".txt")) {
+    CAPTURE(file);
     const std::string text = content_of(file);
     const std::vector<double> errors = replayed(text, job_of_file(program_of(text)));
     CHECK(errors.size() == 2);
@@ -90,7 +71,6 @@ TEST_CASE("gpu programs: a recording of each replays without a structure error")
     ++recordings;
   }
   CHECK(recordings == 7 * 3);
-  fs::remove_all(folder);
 }
 
 TEST_CASE("gpu programs: a recording that is not one of its plan is refused") {

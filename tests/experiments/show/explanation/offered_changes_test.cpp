@@ -1,8 +1,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "experiments/run/changes/tried_changes.hpp"
@@ -10,6 +8,7 @@
 #include "experiments/show/explanation/sensitivity.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/random_scenario.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -95,18 +94,6 @@ std::size_t check_stage_gains(const Scenario& scenario) {
   return checked;
 }
 
-std::vector<std::string> bundled_scenarios() {
-  std::vector<std::string> paths;
-  for (const char* folder : {"experiments/scenarios", "tests/scenarios"}) {
-    const std::filesystem::path root = std::filesystem::path(PENSTOCK_ROOT) / folder;
-    for (const auto& entry : std::filesystem::directory_iterator(root)) {
-      if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
-    }
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
 /// A random scenario; nothing where it is refused as it is.
 std::optional<Scenario> accepted(const nlohmann::json& document) {
   try {
@@ -138,12 +125,14 @@ void for_random_scenarios(std::size_t count, Check check) {
 TEST_SUITE("slow") {
   TEST_CASE("what explain offers for bundled scenarios runs as a user's and keeps its promise") {
     std::size_t offers = 0, faster = 0, gains = 0;
-    for (const std::string& path : bundled_scenarios()) {
-      CAPTURE(path);
-      const Scenario scenario = read_scenario(path);
-      offers += check_memory_offers(scenario);
-      faster += check_step_offers(scenario);
-      gains += check_stage_gains(scenario);
+    for (const char* folder : {"/experiments/scenarios", "/tests/scenarios"}) {
+      for (const std::string& path : paths_in(std::string(PENSTOCK_ROOT) + folder, ".json")) {
+        CAPTURE(path);
+        const Scenario scenario = read_scenario(path);
+        offers += check_memory_offers(scenario);
+        faster += check_step_offers(scenario);
+        gains += check_stage_gains(scenario);
+      }
     }
     CHECK(offers > 100);
     CHECK(faster > 100);

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_output.hpp"
@@ -85,11 +84,9 @@ TEST_CASE("the document of run --json has every key of its contract, in order") 
 
 TEST_CASE("the kinds of memory of every bundled scenario add up to the peak of each rank") {
   std::uint64_t gathered = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(PENSTOCK_ROOT "/experiments/scenarios")) {
-    if (entry.path().extension() != ".json") continue;
-    CAPTURE(entry.path());
-    const RunResult result = run(read_scenario(entry.path().string()));
+  for (const std::string& file : paths_in(PENSTOCK_ROOT "/experiments/scenarios", ".json")) {
+    CAPTURE(file);
+    const RunResult result = run(read_scenario(file));
     for (const RankReport& rank : result.report->ranks) {
       std::uint64_t sum = 0;
       const ordered_json kinds = memory_json(rank.memory.by_kind);

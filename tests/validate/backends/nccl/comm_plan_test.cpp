@@ -6,7 +6,6 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <variant>
@@ -19,6 +18,7 @@
 #include "tests/support/draws.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/random_system.hpp"
+#include "tests/support/scratch.hpp"
 #include "validate/backends/nccl/comm_channels.hpp"
 #include "validate/backends/nccl/hang_check.hpp"
 #include "validate/job/replica_ranks.hpp"
@@ -170,11 +170,9 @@ TEST_CASE("calls: no schedule hangs, for p of 2 to 8 and m up to 4p") {
 
 TEST_CASE("calls: no bundled scenario hangs") {
   std::uint32_t scenarios = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(PENSTOCK_ROOT "/experiments/scenarios")) {
-    if (entry.path().extension() != ".json") continue;
-    CAPTURE(entry.path());
-    const auto plan = plan_of(entry.path());
+  for (const std::string& file : paths_in(PENSTOCK_ROOT "/experiments/scenarios", ".json")) {
+    CAPTURE(file);
+    const auto plan = plan_of(file);
     if (!plan || why_no_comm_plan(plan->plan)) continue;
     ++scenarios;
     CHECK(any_hang(*plan) == "");
