@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "experiments/measure/calibration/calibration_pipelines.hpp"
 #include "validate/machine/clock.hpp"
 #include "validate/statistics/summary.hpp"
 #include "validate/store/stored_row.hpp"

@@ -1,5 +1,3 @@
-#include "experiments/measure/calibration/calibration_pipelines.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "experiments/measure/calibration/calibration.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/registry.hpp"

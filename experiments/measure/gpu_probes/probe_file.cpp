@@ -1,5 +1,3 @@
-#include "experiments/measure/gpu_probes/probe_file.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_lines.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/measure/gpu_probes/device_report.hpp"
 #include "sim/base/error.hpp"
 #include "validate/calibration/gpu/device_probe.hpp"
 #include "validate/machine/host.hpp"

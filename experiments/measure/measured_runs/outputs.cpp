@@ -1,5 +1,3 @@
-#include "experiments/measure/measured_runs/outputs.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/measure/measured_runs/measured_run.hpp"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/output_file.hpp"
-#include "experiments/measure/measured_runs/outputs.hpp"
+#include "experiments/measure/measured_runs/measured_run.hpp"
 #include "experiments/measure/measured_runs/run_times.hpp"
 #include "experiments/run/simulation.hpp"
 #include "schedules/registry.hpp"

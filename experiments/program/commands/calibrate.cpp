@@ -8,7 +8,6 @@
 #include "experiments/measure/calibration/calibration.hpp"
 #include "experiments/measure/calibration/layers_in_run.hpp"
 #include "experiments/measure/gpu_probes/device_report.hpp"
-#include "experiments/measure/gpu_probes/probe_file.hpp"
 #include "experiments/measure/kernel_runs/stack_fit.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"

@@ -9,7 +9,6 @@
 #include "experiments/input/orders/comms_check.hpp"
 #include "experiments/measure/causes/causes.hpp"
 #include "experiments/measure/measured_runs/measured_run.hpp"
-#include "experiments/measure/measured_runs/outputs.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
 #include "schedules/registry.hpp"

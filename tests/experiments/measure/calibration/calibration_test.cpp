@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "experiments/input/files/json_output.hpp"
-#include "experiments/measure/calibration/calibration_pipelines.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/made_up_backend.hpp"
 #include "tests/support/refusal.hpp"

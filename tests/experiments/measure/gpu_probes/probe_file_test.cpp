@@ -1,4 +1,3 @@
-#include "experiments/measure/gpu_probes/probe_file.hpp"
 
 #include <doctest/doctest.h>
 

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/measure/measured_runs/outputs.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/run.hpp"
 #include "schedules/registry.hpp"

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/measure/measured_runs/measured_run.hpp"
-#include "experiments/measure/measured_runs/outputs.hpp"
 #include "experiments/measure/measured_runs/run_times.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "tests/support/refusal.hpp"
