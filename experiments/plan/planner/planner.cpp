@@ -20,6 +20,7 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "sim/model/model_graph.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/report/report.hpp"
 
@@ -120,37 +121,7 @@ Trial trial_of(const Layout& layout, const Simulation& simulation) {
   return measured(layout, first, makespan(first.priced.plan, first.timeline));
 }
 
-bool same(const Kernel& a, const Kernel& b) {
-  return a.pass == b.pass && a.kind == b.kind && a.flops == b.flops && a.bytes == b.bytes &&
-         a.rows == b.rows && a.columns == b.columns && a.inner == b.inner && a.batch == b.batch &&
-         a.masked == b.masked && a.narrows == b.narrows && a.fused == b.fused &&
-         a.shared == b.shared && a.count == b.count && a.selective == b.selective;
-}
-
-bool same(const Collective& a, const Collective& b) {
-  return a.pass == b.pass && a.kind == b.kind && a.group == b.group && a.bytes == b.bytes &&
-         a.count == b.count && a.selective == b.selective;
-}
-
-template <class Item>
-bool same(const std::vector<Item>& a, const std::vector<Item>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Item& one, const Item& other) { return same(one, other); });
-}
-
-/// Whether two layers of one model take the same times: layers that state work alone, equal but for
-/// their names.
-bool same_work(const Layer& a, const Layer& b) {
-  const auto states_times = [](const Layer& layer) {
-    return layer.forward_us || layer.backward_us || layer.backward_input_us ||
-           layer.backward_weight_us || layer.recompute_us != 0;
-  };
-  return !states_times(a) && !states_times(b) && a.key.kind == b.key.kind &&
-         a.work.repeated == b.work.repeated && same(a.work.kernels, b.work.kernels) &&
-         same(a.work.collectives, b.work.collectives);
-}
-
-/// A roofline that prices equal layers once. Only one thread may ask it.
+/// A roofline that prices layers that cost alike once. Only one thread may ask it.
 class EqualLayers final : public HardwareModel {
  public:
   explicit EqualLayers(std::shared_ptr<const HardwareModel> own) : own_(std::move(own)) {}
@@ -181,7 +152,7 @@ class EqualLayers final : public HardwareModel {
   };
   Known& known(const Layer& layer) const {
     const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& one) {
-      return one.layer == &layer || same_work(*one.layer, layer);
+      return one.layer == &layer || cost_alike(*one.layer, layer);
     });
     if (found != known_.end()) return *found;
     return known_.emplace_back(Known{&layer, {}});
