@@ -233,16 +233,6 @@ void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
       "below 3");
 }
 
-/// Runs a step and puts the scenario's file in front of its errors.
-template <class Step>
-auto about(const Scenario& scenario, Step step) {
-  try {
-    return step();
-  } catch (const InputError& error) {
-    throw in_file(scenario.source, error);
-  }
-}
-
 /// Offloads activations beyond each rank's limit to its host and fetches them back.
 Schedule with_offload(const Order& order, const OffloadSection& section) {
   if (order.policy != nullptr) {
@@ -308,7 +298,7 @@ void note_seating(Layout& layout) {
 Layout without_order(const Scenario& scenario, const SettleOptions& options) {
   Layout layout;
   layout.source = scenario.source;
-  about(scenario, [&] {
+  about_file(scenario.source, [&] {
     layout.degrees = settle_degrees(scenario);
     layout.batch = settle_batch(scenario, layout.degrees);
   });
@@ -317,7 +307,7 @@ Layout without_order(const Scenario& scenario, const SettleOptions& options) {
   layout.hardware.spec.clusters =
       options.clusters != nullptr ? options.clusters : std::make_shared<Clusters>();
   const auto& machine = layout.hardware.spec.machine;
-  about(scenario, [&] { layout.memory = settle_memory(scenario.memory, machine); });
+  about_file(scenario.source, [&] { layout.memory = settle_memory(scenario.memory, machine); });
   layout.allows_stale = options.allows_stale;
   layout.overlap = scenario.schedule.overlap;
   layout.recompute = scenario.recompute;
@@ -350,7 +340,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
   Order order;
   if (by_file) order = order_by_file(scenario);  // errors name the order's file
   const std::vector<bool> exchanges = order.exchanges;
-  about(scenario, [&] {
+  about_file(scenario.source, [&] {
     if (by_file) {
       check_against_order(scenario, layout.degrees, layout.batch, order);
     } else {
