@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
@@ -119,33 +118,22 @@ ordered_json codec_trial_json(const CodecTrial& trial) {
 
 constexpr std::uint32_t most_values = 1U << 22;
 
-std::vector<std::string> distribution_names() {
-  std::vector<std::string> names;
-  for (const NamedDistribution& one : named_distributions()) names.emplace_back(one.name);
-  return names;
-}
-
 struct Options : Arguments {
   Text name = line.required_choice("NAME", words_of(codec_entries()), "a codec");
   Texts settings = line.list("--set", "one of its options (penstock list codecs)", "KEY=VALUE");
-  Text distribution =
-      line.choice("--distribution", distribution_names(), "try it on these values alone");
+  Text distribution = line.choice("--distribution", words_of(named_distributions()),
+                                  "try it on these values alone");
   Number values = line.number("--values", "how many values to try it on, 32768 otherwise");
   Text bandwidth =
       line.option("--bandwidth", "of the memory that coding reads and writes", "BYTES_PER_S");
   Flag json = line.json();
 };
 
-double number_of(const std::string& text, const std::string& option) {
-  if (const auto number = plain_number(text)) return *number;
-  throw UsageError(fmt::format("{}: \"{}\" is no number", option, text));
-}
-
 CodecSpec codec_of(const Options& options) {
   CodecSpec codec{options.name, {}};
   for (const std::string& setting : options.settings) {
     const auto [key, value] = option_setting(setting, "codec");
-    codec.numbers[key] = number_of(value, "--set " + setting);
+    codec.numbers[key] = number_of("--set " + setting, value);
   }
   return codec;
 }
@@ -160,7 +148,7 @@ std::vector<NamedDistribution> distributions_of(const Options& options) {
 
 std::optional<double> bandwidth_of(const Options& options) {
   if (options.bandwidth.empty()) return std::nullopt;
-  const double bandwidth = number_of(options.bandwidth, "--bandwidth");
+  const double bandwidth = number_of("--bandwidth", options.bandwidth);
   if (bandwidth >= 1 && bandwidth <= 1e18) return bandwidth;
   throw UsageError("--bandwidth: expected 1 to 1e18 bytes a second");
 }

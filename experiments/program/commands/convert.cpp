@@ -2,7 +2,6 @@
 #include <array>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/input/formats/timeline_json.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
@@ -50,12 +49,6 @@ constexpr std::array<Target, 4> targets{
         write_chrome_trace(run.plan, run.costs, run.timeline, run.title, sink);
       }}}};
 
-std::vector<std::string> target_names() {
-  std::vector<std::string> names;
-  for (const Target& target : targets) names.emplace_back(target.name);
-  return names;
-}
-
 struct Options : Arguments {
   Text input =
       line.input().required("IN",
@@ -64,7 +57,7 @@ struct Options : Arguments {
   Text output = line.required("OUT", "the file to write; - for standard output");
   Text from = line.choice("--from", {"timeline", "chrome-trace", "scenario"},
                           "what IN must be; else any of them");
-  Text to = line.choice("--to", target_names(), "what to write; else as the end of OUT says");
+  Text to = line.choice("--to", words_of(targets), "what to write; else as the end of OUT says");
   Texts settings = line.settings("change the scenario first");
   const Existing& replaced = line.replaces();
 };
@@ -77,7 +70,7 @@ const Target& target_of(const Options& options) {
   });
   if (found != targets.end()) return *found;
   throw UsageError(fmt::format("{}: no format has files that end so; give --to {}", options.output,
-                               fmt::join(target_names(), ", ")));
+                               fmt::join(words_of(targets), ", ")));
 }
 
 void check_source(const Options& options, const std::string& content) {

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/program/commands/registry.hpp"
@@ -21,14 +20,8 @@ std::string kinds_help() {
   return text;
 }
 
-std::vector<std::string> kind_names() {
-  std::vector<std::string> names;
-  for (const KernelKindEntry& entry : kernel_kinds()) names.emplace_back(entry.name);
-  return names;
-}
-
 struct Options : Arguments {
-  Text kind = line.required_choice("KIND", kind_names(), kinds_help());
+  Text kind = line.required_choice("KIND", words_of(kernel_kinds()), kinds_help());
   Texts sizes = line.list("--set", "one of its sizes", "KEY=VALUE");
   Text hardware =
       line.option("--hardware", "a device, a machine that has it, or the machine's file",
@@ -41,11 +34,6 @@ struct Options : Arguments {
   Text watts = line.option("--watts", "power cap of the device", "NUMBER");
   Flag json = line.json();
 };
-
-double number_of(const std::string& option, const std::string& text) {
-  if (const auto number = plain_number(text)) return *number;
-  throw UsageError(fmt::format("{}: \"{}\" is no number", option, text));
-}
 
 KernelQuestion question_of(const Options& options) {
   KernelQuestion question{options.kind, {}, options.dtype, options.attention};

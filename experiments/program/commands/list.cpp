@@ -228,12 +228,6 @@ const std::map<std::string, std::string> other_kinds{
     {"catalogue", "hardware"},    {"models", "layers"},     {"orders", "schedules"},
     {"algorithms", "collectives"}};
 
-std::vector<std::string> kind_names() {
-  std::vector<std::string> names;
-  for (const Kind& kind : kinds) names.emplace_back(kind.name);
-  return names;
-}
-
 std::vector<std::string> suggested_names(std::string_view) {
   std::vector<std::string> known;
   for (const auto& [name, item] : read_catalogue()) known.push_back(name);
@@ -242,7 +236,7 @@ std::vector<std::string> suggested_names(std::string_view) {
 }
 
 struct Options : Arguments {
-  Text kind = line.required_choice("KIND", kind_names(), "what to list", other_kinds);
+  Text kind = line.required_choice("KIND", words_of(kinds), "what to list", other_kinds);
   Text name = line.optional("NAME", "only this one; of hardware, all its facts", suggested_names);
   Flag json = line.json("print it as JSON; NAME of hardware: a file for --hardware");
 };

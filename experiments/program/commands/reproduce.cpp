@@ -41,10 +41,8 @@ const PaperTable& table_named(const Paper& paper, const std::string& name) {
   if (name.empty()) return paper.tables.front();
   const auto found = std::ranges::find(paper.tables, name, &PaperTable::name);
   if (found != paper.tables.end()) return *found;
-  std::vector<std::string> names;
-  for (const PaperTable& table : paper.tables) names.push_back(table.name);
-  throw UsageError(
-      fmt::format("--table: there is no table \"{}\"; tables: {}", name, fmt::join(names, ", ")));
+  throw UsageError(fmt::format("--table: there is no table \"{}\"; tables: {}", name,
+                               fmt::join(words_of(paper.tables), ", ")));
 }
 
 std::optional<OtherRows> other_rows(const Options& options, const Paper& paper) {

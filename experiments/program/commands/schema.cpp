@@ -11,26 +11,20 @@ namespace penstock::schema_file {
 namespace {
 
 struct Schema {
-  const char* kind;
+  const char* name;
   std::string_view (*text)();
 };
 constexpr std::array schemas{Schema{"scenario", scenario_schema_text},
                              Schema{"profile", profile_schema}, Schema{"paper", paper_schema},
                              Schema{"catalogue", catalogue_schema}, Schema{"sweep", sweep_schema}};
 
-std::vector<std::string> kinds() {
-  std::vector<std::string> kinds;
-  for (const Schema& schema : schemas) kinds.emplace_back(schema.kind);
-  return kinds;
-}
-
 struct Options : Arguments {
-  Text kind = line.required_choice("KIND", kinds(), "the kind of file");
+  Text kind = line.required_choice("KIND", words_of(schemas), "the kind of file");
 };
 
 int print_schema(const Options& options) {
   for (const Schema& schema : schemas) {
-    if (options.kind == schema.kind) show(schema.text());
+    if (options.kind == schema.name) show(schema.text());
   }
   return ExitCode::done;
 }

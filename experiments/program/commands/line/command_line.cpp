@@ -219,6 +219,11 @@ void CommandLine::answer_help(const std::string& path) {
   });
 }
 
+double number_of(const std::string& option, const std::string& text) {
+  if (const auto number = plain_number(text)) return *number;
+  throw UsageError(fmt::format("{}: \"{}\" is no number", option, text));
+}
+
 std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit) {
   if (!value) throw UsageError(fmt::format("{} is missing", option));
   if (*value == 0 || *value > limit) {

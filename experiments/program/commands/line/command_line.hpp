@@ -138,6 +138,9 @@ Runner command(CommandLine& line) {
 /// Where --json prints, as an output that takes no other.
 inline std::string json_output(bool json) { return json ? "-" : ""; }
 
+/// The number that an option got. Throws UsageError for a text that is none.
+double number_of(const std::string& option, const std::string& text);
+
 /// The value of an option, which must be from 1 to `limit`; else throws UsageError.
 std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit);
 

@@ -1,17 +1,22 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace penstock {
 
-/// The names of a registry, one by one.
-template <class Entry>
-std::vector<std::string> words_of(std::span<const Entry* const> entries) {
+/// The names of a registry or a table, one by one.
+template <class Entries>
+std::vector<std::string> words_of(const Entries& entries) {
   std::vector<std::string> names;
-  for (const Entry* entry : entries) names.emplace_back(entry->name);
+  for (const auto& entry : entries) {
+    if constexpr (requires { entry->name; }) {
+      names.emplace_back(entry->name);
+    } else {
+      names.emplace_back(entry.name);
+    }
+  }
   return names;
 }
 
