@@ -48,11 +48,7 @@ SweepCount run_sweep(const SweepSpace& space, const Catalogue& catalogue, const 
                      const TakeRows& take) {
   const std::uint64_t total = run.shard.size(space.size());
   if (run.done >= total) return {};
-  RowsInOrder order({.done = run.done,
-                     .total = total,
-                     .asked_to_stop = run.asked_to_stop,
-                     .on_progress = run.on_progress},
-                    take);
+  RowsInOrder order(run, space, take);
   SimulationMemory room(budget().memory_bytes);
   const auto threads = static_cast<std::size_t>(
       std::min({std::uint64_t{run.jobs}, total - run.done, std::uint64_t{most_jobs}}));
@@ -71,8 +67,12 @@ SweepCount run_sweep(const SweepSpace& space, const Catalogue& catalogue, const 
   return order.count();
 }
 
-RowsInOrder::RowsInOrder(Work work, const TakeRows& take)
-    : work_(std::move(work)), take_(take), next_(work_.done), written_(work_.done) {}
+RowsInOrder::RowsInOrder(const SweepRun& run, const SweepSpace& space, const TakeRows& take)
+    : run_(run),
+      total_(run.shard.size(space.size())),
+      take_(take),
+      next_(run.done),
+      written_(run.done) {}
 
 bool RowsInOrder::has_room() const { return finished_.size() < most_waiting || ended_; }
 
@@ -89,12 +89,12 @@ std::optional<RowBatch> RowsInOrder::try_deal(double seconds_per_row) {
 }
 
 RowBatch RowsInOrder::next_batch(double seconds_per_row) {
-  if (next_ < work_.total && work_.asked_to_stop && work_.asked_to_stop()) stopped_ = ended_ = true;
-  if (ended_ || next_ >= work_.total) return {};
+  if (next_ < total_ && run_.asked_to_stop && run_.asked_to_stop()) stopped_ = ended_ = true;
+  if (ended_ || next_ >= total_) return {};
   const double fitting = seconds_per_row > 0 ? std::min(batch_s / seconds_per_row, 1e9) : 1;
   const auto count =
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(fitting), 1, most_in_batch);
-  const RowBatch batch{next_, std::min(count, work_.total - next_)};
+  const RowBatch batch{next_, std::min(count, total_ - next_)};
   next_ += batch.count;
   return batch;
 }
@@ -114,9 +114,8 @@ void RowsInOrder::write_next(std::unique_lock<std::mutex>& lock) {
   room_.notify_all();
   lock.unlock();
   take_(rows.text);
-  if (work_.on_progress) {
-    work_.on_progress("configurations", written_ + rows.count - work_.done,
-                      work_.total - work_.done);
+  if (run_.on_progress) {
+    run_.on_progress("configurations", written_ + rows.count - run_.done, total_ - run_.done);
   }
   lock.lock();
   written_ += rows.count;
@@ -132,7 +131,7 @@ void RowsInOrder::end() {
 
 SweepCount RowsInOrder::count() const {
   const std::lock_guard guard(mutex_);
-  return {written_ - work_.done, with_result_, stopped_, first_without_};
+  return {written_ - run_.done, with_result_, stopped_, first_without_};
 }
 
 }  // namespace penstock

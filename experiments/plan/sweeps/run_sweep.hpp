@@ -42,17 +42,20 @@ struct SweepCount {
   std::string first_without;  // a row without a result
 };
 
+/// What of a sweep to run, and how.
+struct SweepRun {
+  Shard shard;
+  std::uint64_t done = 0;               // rows of the shard that are there already
+  std::size_t jobs = SIZE_MAX;          // threads at most
+  std::function<bool()> asked_to_stop;  // may be empty; whether to end after the items in hand
+  OnProgress on_progress;               // may be empty
+};
+
 /// Deals batches of configurations out and puts their rows in order. Thread-safe.
 class RowsInOrder {
  public:
-  struct Work {
-    std::uint64_t done = 0;               // places before this one are written already
-    std::uint64_t total = 0;              // places
-    std::function<bool()> asked_to_stop;  // may be empty
-    OnProgress on_progress;               // may be empty
-  };
-  /// `take` must outlive this.
-  RowsInOrder(Work work, const TakeRows& take);
+  /// All must outlive this.
+  RowsInOrder(const SweepRun& run, const SweepSpace& space, const TakeRows& take);
 
   /// The next batch, of a few milliseconds; waits while too many rows wait for one that is not
   /// finished.
@@ -74,7 +77,8 @@ class RowsInOrder {
   bool has_room() const;
   void write_next(std::unique_lock<std::mutex>& lock);
 
-  const Work work_;
+  const SweepRun& run_;
+  const std::uint64_t total_;  // places
   const TakeRows& take_;
   mutable std::mutex mutex_;
   std::condition_variable room_;
@@ -86,15 +90,6 @@ class RowsInOrder {
   bool writing_ = false;
   bool ended_ = false;
   bool stopped_ = false;
-};
-
-/// What of a sweep to run, and how.
-struct SweepRun {
-  Shard shard;
-  std::uint64_t done = 0;               // rows of the shard that are there already
-  std::size_t jobs = SIZE_MAX;          // threads at most
-  std::function<bool()> asked_to_stop;  // may be empty; whether to end after the items in hand
-  OnProgress on_progress;               // may be empty
 };
 
 /// Runs the configurations of a shard on all cores, and gives their rows in order: the bytes do not

@@ -122,11 +122,7 @@ bool is_dealt() {
 bool is_dealer() { return job().rank() == 0; }
 
 SweepCount deal_sweep(const SweepSpace& space, const SweepRun& run, const TakeRows& take) {
-  RowsInOrder order({.done = run.done,
-                     .total = space.size(),
-                     .asked_to_stop = run.asked_to_stop,
-                     .on_progress = run.on_progress},
-                    take);
+  RowsInOrder order(run, space, take);
   Asking asking;
   std::exception_ptr failure;
   for (int at_work = job().size() - 1; at_work > 0;) {

@@ -39,14 +39,10 @@ struct Options : Arguments {
   bool dealt = false;  // over the processes of an MPI job
 };
 
-/// What a sweep's rows go to, and what they come to.
-struct Totals {
-  std::uint64_t rows = 0;         // there now
-  std::uint64_t with_result = 0;  // of them
-  std::uint64_t before = 0;       // there at the start
-  bool stopped = false;
-  std::string first_without;         // a row without a result
-  std::uint64_t without_memory = 0;  // of those before, refused for lack of memory
+/// The rows that are there now.
+struct Totals : SweepCount {
+  std::uint64_t before = 0;          // there at the start
+  std::uint64_t without_memory = 0;  // of those, refused for lack of memory
 };
 
 SweepArguments arguments_of(const Options& options) {
@@ -112,20 +108,12 @@ Totals run_into_file(const SweepSpace& space, const Options& options, const Shar
     return row_head(space, number, space.values(number));
   });
   if (there.repaired) say(fmt::format("{}: removed a torn last line", options.output));
-  const SweepCount count =
-      run_with(space, options, shard, there.rows, [&](std::string_view rows) { log.append(rows); });
-  return {there.rows + count.rows,
-          there.with_result + count.with_result,
-          there.rows,
-          count.stopped,
-          count.first_without,
-          there.without_memory};
-}
-
-Totals run_into(const SweepSpace& space, const Options& options, const Shard& shard,
-                const TakeRows& take) {
-  const SweepCount count = run_with(space, options, shard, 0, take);
-  return {count.rows, count.with_result, 0, count.stopped, count.first_without};
+  const TakeRows take = [&](std::string_view rows) { log.append(rows); };
+  Totals totals{run_with(space, options, shard, there.rows, take), there.rows,
+                there.without_memory};
+  totals.rows += there.rows;
+  totals.with_result += there.with_result;
+  return totals;
 }
 
 void draw(const Options& options, const RowTable& table) {
@@ -157,10 +145,10 @@ int run(const Options& options) {
   if (to_file) {
     totals = run_into_file(space, options, shard);
   } else {
-    totals = run_into(space, options, shard, [&](std::string_view text) {
+    totals = {run_with(space, options, shard, 0, [&](std::string_view text) {
       if (options.output == "-") show(text);
       if (!options.plot.empty()) rows += text;
-    });
+    })};
   }
   const std::string summary = totals_text(totals, shard.size(space.size()),
                                           to_file ? file_of_shard(options.output, shard) : "");
@@ -193,7 +181,7 @@ int merge(const Options& options) {
   check_outputs({options.output}, shards, options.replaced);
   const MergedRows merged = merge_rows(shards, options.output, options.replaced);
   if (options.output != "-") {
-    show(fmt::format("{}; {}\n", totals_text({merged.rows, merged.with_result}, merged.rows, ""),
+    show(fmt::format("{}; {}\n", totals_text({{merged.rows, merged.with_result}}, merged.rows, ""),
                      options.output));
   }
   return ExitCode::done;
