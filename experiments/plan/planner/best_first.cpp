@@ -298,16 +298,6 @@ BestFirst::Outcome BestFirst::work(const Item& item) {
   return outcome;
 }
 
-void BestFirst::refuse(const std::string& why, std::uint64_t layouts) {
-  const auto known = std::find_if(plan_.refused.begin(), plan_.refused.end(),
-                                  [&](const Exclusion& one) { return one.rule == why; });
-  if (known != plan_.refused.end()) {
-    known->layouts += layouts;
-  } else {
-    plan_.refused.push_back({why, layouts});
-  }
-}
-
 /// Codecs and offloads that save memory count as layouts once they are judged.
 void BestFirst::take(const Item& item, Outcome outcome) {
   const bool judged = outcome.judged || outcome.refused > 0 || outcome.without_memory > 0;
@@ -318,7 +308,7 @@ void BestFirst::take(const Item& item, Outcome outcome) {
     queue_frame(item);
   }
   for (Item& one : outcome.items) queue_.push(std::move(one));
-  if (outcome.refused > 0) refuse(outcome.refusal, outcome.refused);
+  if (outcome.refused > 0) add_excluded(outcome.refusal, outcome.refused, plan_.refused);
   plan_.without_memory += outcome.without_memory;
   if (outcome.without_memory > 0 &&
       (!plan_.least || outcome.least_bytes < plan_.least->least_bytes)) {

@@ -133,7 +133,6 @@ class BestFirst {
   void take(const Item& item, Outcome outcome);
   void take_frames(const Item& item, std::vector<LayoutFrame> frames);
   void queue_frame(Item item);
-  void refuse(const std::string& why, std::uint64_t layouts);
   std::uint64_t layouts_in(const LayoutFrame& frame) const;
   std::uint64_t layouts_in(const LayoutFrame& frame, std::uint32_t order) const;
   bool is_small(const LayoutFrame& frame, const OrderChoice& order) const;

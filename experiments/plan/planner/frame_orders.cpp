@@ -109,7 +109,7 @@ void BestFirst::take_frames(const Item& item, std::vector<LayoutFrame> frames) {
 void BestFirst::queue_frame(Item item) {
   const LayoutFrame& frame = all_[item.frame];
   if (frame.refusal != nullptr) {
-    refuse(frame.refusal, layouts_in(frame));
+    add_excluded(frame.refusal, layouts_in(frame), plan_.refused);
     return;
   }
   item.bound_us = std::max(item.bound_us, frame.bound_us);

@@ -29,7 +29,7 @@ void BestFirst::refine(const std::vector<JudgedLayout>& layouts, const OthersOf&
     if (one.trial.refusal.empty()) {
       keep(std::move(one));
     } else {
-      refuse(one.trial.refusal, 1);
+      add_excluded(one.trial.refusal, 1, plan_.refused);
     }
   }
   name_once(plan_.fitting);
@@ -126,7 +126,7 @@ void BestFirst::keep_drawn(JudgedLayout one, const Trial& drawn) {
   one.trial = drawn;
   if (drawn.refusal.empty()) return keep(std::move(one));
   plan_.draws_refused = drawn.refusal;
-  refuse(drawn.refusal, 1);
+  add_excluded(drawn.refusal, 1, plan_.refused);
 }
 
 /// Leaves out a layout whose turn came after the time was up: the fastest of these is known with

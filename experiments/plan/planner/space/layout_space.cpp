@@ -85,16 +85,8 @@ std::vector<OrderChoice> with_overlaps(const TrainingTask& task, const Restricti
   return all;
 }
 
-/// Adds the layouts that a rule excludes to a count.
 void count(std::string_view rule, std::uint64_t layouts, std::vector<Exclusion>& all) {
-  if (layouts == 0) return;
-  const auto known =
-      std::find_if(all.begin(), all.end(), [&](const Exclusion& one) { return one.rule == rule; });
-  if (known != all.end()) {
-    known->layouts += layouts;
-  } else {
-    all.push_back({std::string(rule), layouts});
-  }
+  if (layouts > 0) add_excluded(rule, layouts, all);
 }
 
 std::vector<std::uint32_t> microbatches_of(const TrainingTask& task) {
@@ -282,6 +274,15 @@ void add_degrees(const TrainingTask& task, const Restrictions& only, LayoutChoic
 }
 
 }  // namespace
+
+void add_excluded(std::string_view rule, std::uint64_t layouts, std::vector<Exclusion>& all) {
+  const auto known = std::ranges::find(all, rule, &Exclusion::rule);
+  if (known != all.end()) {
+    known->layouts += layouts;
+  } else {
+    all.push_back({std::string(rule), layouts});
+  }
+}
 
 std::vector<bool> sequence_choices(const TrainingTask& task, const LayoutChoice& degrees,
                                    const Restrictions& only) {

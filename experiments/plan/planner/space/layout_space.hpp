@@ -20,6 +20,9 @@ struct Exclusion {
   std::uint64_t layouts = 0;
 };
 
+/// Adds the layouts that a rule excludes to its count.
+void add_excluded(std::string_view rule, std::uint64_t layouts, std::vector<Exclusion>& all);
+
 /// All layouts of a task: each combination of degrees with each option that is legal for it.
 struct LayoutSpace {
   std::vector<LayoutChoice> degrees;  // legal ones, with the microbatches set
