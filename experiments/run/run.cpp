@@ -289,12 +289,8 @@ CodedIteration iteration_of(const RunResult& result) {
     iteration.bits_per_value = stash_bits(codec_report(result.layout));
   }
   iteration.makespan = result.report->makespan;
-  const auto& ranks = result.report->ranks;
-  const auto worst = std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
-    return a.memory.bytes < b.memory.bytes;
-  });
-  iteration.peak_bytes = worst->memory.bytes;
-  iteration.peak_rank = static_cast<std::uint32_t>(worst - ranks.begin());
+  iteration.peak_rank = index(worst_of(*result.report));
+  iteration.peak_bytes = result.report->ranks[iteration.peak_rank].memory.bytes;
   return iteration;
 }
 

@@ -59,9 +59,7 @@ bool alternates(const std::vector<CommCell>& row) {
 }
 
 std::uint64_t fullest(const RunResult& run) {
-  std::uint64_t most = 0;
-  for (const auto& rank : run.report->ranks) most = std::max(most, rank.memory.bytes);
-  return most;
+  return run.report->ranks[index(worst_of(*run.report))].memory.bytes;
 }
 
 bool fits(const RunResult& run) { return compared_step(run).has_value(); }
@@ -69,7 +67,7 @@ bool fits(const RunResult& run) { return compared_step(run).has_value(); }
 class Placing {
  public:
   Placing(const Scenario& scenario, const HuntOptions& options)
-      : options_(options), given_(compared_run(scenario)) {
+      : options_(options), given_(compared_run(settle(scenario))) {
     if (!given_.layout.communication.written()) {
       throw in_file(given_.layout.source,
                     InputError("/schedule/communication",

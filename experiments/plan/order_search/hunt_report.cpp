@@ -44,9 +44,7 @@ std::string found_text(const HuntResult& result) {
                                         [](const RankReport& a, const RankReport& b) {
                                           return a.peak_activations < b.peak_activations;
                                         });
-  const auto bytes = std::max_element(
-      report.ranks.begin(), report.ranks.end(),
-      [](const RankReport& a, const RankReport& b) { return a.memory.bytes < b.memory.bytes; });
+  const std::uint64_t bytes = report.ranks[index(worst_of(report))].memory.bytes;
   return fmt::format(
       "step time  {}: {}\n"
       "           {}\n"
@@ -54,7 +52,7 @@ std::string found_text(const HuntResult& result) {
       "memory     {} on the fullest rank{}, {} at most\n"
       "found by   {}, {} timed in {:.1f} s\n",
       compared_text(result.run), gain_text(result), gap_text(result),
-      percent_text(report.bubble.of_makespan), bytes_text(bytes->memory.bytes), fit_note(result),
+      percent_text(report.bubble.of_makespan), bytes_text(bytes), fit_note(result),
       counted(fullest->peak_activations, "activation"), result.origin,
       counted(result.evaluations, "order"), result.seconds);
 }

@@ -34,9 +34,7 @@ std::vector<std::string> settings_for(const ScheduleEntry& entry, const Layout& 
 ComparedOrder named_order(std::string name, const RunResult& result) {
   ComparedOrder order{.name = std::move(name), .layout = result.layout};
   order.makespan = step_of(result);
-  for (const RankReport& rank : result.report->ranks) {
-    order.peak_bytes = std::max(order.peak_bytes, rank.memory.bytes);
-  }
+  order.peak_bytes = result.report->ranks[index(worst_of(*result.report))].memory.bytes;
   order.word = worst_memory(result).word;
   order.may_fit = compared_step(result).has_value();
   const std::uint64_t sure = result.layout.memory.usable_bytes().value_or(UINT64_MAX);
@@ -45,10 +43,6 @@ ComparedOrder named_order(std::string name, const RunResult& result) {
 }
 
 }  // namespace
-
-RunResult compared_run(const Scenario& scenario) {
-  return run(scenario, {.repeat = scenario.batch ? judged_draws : 0});
-}
 
 RunResult compared_run(Layout layout) {
   const std::uint32_t draws = layout.documents ? judged_draws : 0;
@@ -87,7 +81,7 @@ std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResul
     if (!comparable(*entry, base.layout)) continue;
     try {
       const RunResult result =
-          ended_run(compared_run(changed(scenario, settings_for(*entry, base.layout))));
+          ended_run(compared_run(settle(changed(scenario, settings_for(*entry, base.layout)))));
       const bool same =
           result.layout.placement.stage_count() == base.layout.placement.stage_count() &&
           result.layout.placement.ranks() == base.layout.placement.ranks() &&

@@ -156,7 +156,7 @@ class Hunt {
   /// A policy decides an order for each draw of documents; that of the first is an order like
   /// others.
   RunResult base_run() const {
-    RunResult base = ended_run(compared_run(scenario_));
+    RunResult base = ended_run(compared_run(settle(scenario_)));
     if (!base.report || base.layout.policy == nullptr) return base;
     Layout decided = std::move(base.layout);
     decided.policy = nullptr;

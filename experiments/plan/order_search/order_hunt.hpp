@@ -14,7 +14,6 @@
 namespace penstock {
 
 /// A run whose step is compared with others: where microbatches differ, over draws of documents.
-RunResult compared_run(const Scenario& scenario);
 RunResult compared_run(Layout layout);
 /// A run that waits for memory for good, with all the memory that it takes: its findings say that
 /// it does not fit. Others are as they were.
