@@ -86,7 +86,7 @@ class Placing {
     while (goes_on() && move_each()) moved = true;
     std::string origin = origin_.empty() ? "the given order" : origin_;
     if (moved) origin += ", then moved one by one";
-    return {std::move(given_), std::move(best_), origin, evaluations_, asked_to_stop()};
+    return {std::move(given_), std::move(best_), origin, evaluations_, options_.asks_to_stop()};
   }
 
  private:
@@ -164,14 +164,8 @@ class Placing {
     return true;
   }
 
-  bool asked_to_stop() const { return options_.asked_to_stop && options_.asked_to_stop(); }
-  double spent() const {
-    if (options_.evaluations > 0) {
-      return static_cast<double>(evaluations_) / static_cast<double>(options_.evaluations);
-    }
-    return std::chrono::duration<double>(Clock::now() - begin_).count() / options_.budget_s;
-  }
-  bool goes_on() const { return !asked_to_stop() && spent() < 1; }
+  double spent() const { return options_.used(evaluations_, begin_); }
+  bool goes_on() const { return !options_.asks_to_stop() && spent() < 1; }
 
   const HuntOptions& options_;
   RunResult given_, best_;

@@ -6,6 +6,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/order_search/order_hunt.hpp"
+#include "experiments/run/changes/scenario_changes.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 
@@ -19,16 +20,8 @@ bool comparable(const ScheduleEntry& entry, const Layout& base) {
 
 std::vector<std::string> settings_for(const ScheduleEntry& entry, const Layout& base) {
   const std::uint32_t ranks = base.placement.ranks();
-  std::vector<std::string> settings;
-  if (base.rule != nullptr && base.options.settings.empty()) {
-    settings.push_back(fmt::format("/schedule/name={}", entry.name));
-  } else {
-    settings.push_back(fmt::format("/schedule={{\"name\":\"{}\",\"microbatches\":{}}}", entry.name,
-                                   base.microbatches));
-  }
-  settings.push_back(fmt::format("/parallel/pipeline={}", ranks));
-  settings.push_back(fmt::format("/parallel/chunks={}", base.placement.stage_count() / ranks));
-  return settings;
+  return {schedule_setting(entry, base), fmt::format("/parallel/pipeline={}", ranks),
+          fmt::format("/parallel/chunks={}", base.placement.stage_count() / ranks)};
 }
 
 ComparedOrder named_order(std::string name, const RunResult& result) {

@@ -131,9 +131,9 @@ class Hunt {
   void hunt() {
     search_all();
     for (PlacementToSearch& placement : placements_) {
-      if (!result_.fits || !asked_to_stop()) judge(placement);
+      if (!result_.fits || !options_.asks_to_stop()) judge(placement);
     }
-    if (!result_.fits || !asked_to_stop()) compare_with_named();
+    if (!result_.fits || !options_.asks_to_stop()) compare_with_named();
     use_rest();
   }
 
@@ -343,7 +343,7 @@ class Hunt {
     }
     result_.bound = {bound_ < never ? bound_ : 0};
     result_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-    result_.interrupted = asked_to_stop();
+    result_.interrupted = options_.asks_to_stop();
     if (!result_.fits) return;
     result_.proven = bound_ > 0 && step_of(result_.run) <= result_.bound;
     if (result_.unsure || unsure_bytes_ == 0) return;
@@ -363,14 +363,8 @@ class Hunt {
     return true;
   }
 
-  bool asked_to_stop() const { return options_.asked_to_stop && options_.asked_to_stop(); }
-  double spent() const { return asked_to_stop() ? 1 : used() - used_before_; }
-  double used() const {
-    if (options_.evaluations > 0) {
-      return static_cast<double>(result_.evaluations) / static_cast<double>(options_.evaluations);
-    }
-    return std::chrono::duration<double>(Clock::now() - begin_).count() / options_.budget_s;
-  }
+  double spent() const { return options_.asks_to_stop() ? 1 : used() - used_before_; }
+  double used() const { return options_.used(result_.evaluations, begin_); }
 
   void report(SearchTime best) {
     if (!options_.on_progress) return;
@@ -389,6 +383,11 @@ class Hunt {
 };
 
 }  // namespace
+
+double HuntOptions::used(std::uint64_t timed, Clock::time_point begin) const {
+  if (evaluations > 0) return static_cast<double>(timed) / static_cast<double>(evaluations);
+  return std::chrono::duration<double>(Clock::now() - begin).count() / budget_s;
+}
 
 double HuntResult::gap() const {
   if (!run.report || bound.picoseconds <= 0) return 0;

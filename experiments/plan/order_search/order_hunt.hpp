@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -57,6 +58,10 @@ struct HuntOptions {
   /// Called when named orders have been run and priced: from then on the hunt asks whether to stop.
   std::function<void()> on_prepared = {};
   std::function<bool()> asked_to_stop = {};
+
+  bool asks_to_stop() const { return asked_to_stop && asked_to_stop(); }
+  /// The share of the budget that is used after so many evaluations, or so long.
+  double used(std::uint64_t timed, std::chrono::steady_clock::time_point begin) const;
 };
 
 /// The best order found for a scenario, and what it was compared with.

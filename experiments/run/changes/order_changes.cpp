@@ -28,7 +28,6 @@ class OrderChanges {
   std::uint32_t chunks_under(const ScheduleEntry& entry) const;
   std::vector<std::uint32_t> other_chunks() const;
   void add_schedule(const ScheduleEntry& entry, std::uint32_t chunks);
-  std::string schedule_setting(const ScheduleEntry& entry) const;
   std::uint32_t chunks() const {
     return layout_.placement.stage_count() / layout_.placement.ranks();
   }
@@ -83,18 +82,9 @@ std::uint32_t OrderChanges::chunks_under(const ScheduleEntry& entry) const {
   return takes_chunks(entry, chunks()) ? chunks() : usual_chunks(entry, options_without_settings());
 }
 
-/// A schedule given by name alone would keep the present options, order or policy.
-std::string OrderChanges::schedule_setting(const ScheduleEntry& entry) const {
-  if (layout_.rule != nullptr && layout_.options.settings.empty()) {
-    return fmt::format("/schedule/name={}", entry.name);
-  }
-  return fmt::format("/schedule={{\"name\":\"{}\",\"microbatches\":{}}}", entry.name,
-                     layout_.microbatches);
-}
-
 void OrderChanges::add_schedule(const ScheduleEntry& entry, std::uint32_t chunks) {
   ScenarioChange change{
-      .settings = {schedule_setting(entry)}, .left_out = {}, .keeps_pipeline = true};
+      .settings = {schedule_setting(entry, layout_)}, .left_out = {}, .keeps_pipeline = true};
   const std::uint32_t otherwise = scenario_.parallel.chunks.value_or(
       scenario_.model.stages_given ? chunks : usual_chunks(entry, options_without_settings()));
   if (chunks != otherwise) change.settings.push_back(fmt::format("/parallel/chunks={}", chunks));
@@ -123,6 +113,14 @@ void OrderChanges::add_interleaving() {
 }
 
 }  // namespace
+
+std::string schedule_setting(const ScheduleEntry& entry, const Layout& layout) {
+  if (layout.rule != nullptr && layout.options.settings.empty()) {
+    return fmt::format("/schedule/name={}", entry.name);
+  }
+  return fmt::format("/schedule={{\"name\":\"{}\",\"microbatches\":{}}}", entry.name,
+                     layout.microbatches);
+}
 
 std::vector<ScenarioChange> order_changes(const Scenario& scenario, const Layout& layout) {
   OrderChanges changes(scenario, layout);

@@ -55,4 +55,8 @@ std::vector<ScenarioChange> module_changes(const Scenario& scenario, const Layou
 std::vector<ScenarioChange> degree_changes(const Scenario& scenario, const Layout& layout);
 std::vector<ScenarioChange> order_changes(const Scenario& scenario, const Layout& layout);
 
+/// The setting that names another schedule. By name alone it would keep the present options, order
+/// or policy.
+std::string schedule_setting(const ScheduleEntry& entry, const Layout& layout);
+
 }  // namespace penstock
