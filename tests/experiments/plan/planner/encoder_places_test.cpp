@@ -4,25 +4,22 @@
 #include <string>
 #include <vector>
 
-#include "experiments/plan/planner/plan_report.hpp"
-#include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/run/layout/training.hpp"
-#include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/plans.hpp"
 
 namespace penstock::testing {
 namespace {
 
 TrainingTask with_pictures(std::uint32_t devices, const Catalogue& catalogue,
                            const std::vector<std::string>& settings = {}) {
-  return read_training_task(
-      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/qwen3-vl-8b.json",
-       .hardware = "dgx-h100",
-       .devices = devices,
-       .global_batch = 64,
-       .settings = settings},
-      catalogue);
+  return read_training_task({.model = shared_model("qwen3-vl-8b.json"),
+                             .hardware = "dgx-h100",
+                             .devices = devices,
+                             .global_batch = 64,
+                             .settings = settings},
+                            catalogue);
 }
 
 bool has_own_devices(const JudgedLayout& layout) {
@@ -33,11 +30,7 @@ bool has_own_devices(const JudgedLayout& layout) {
 void check_scenarios(const LayoutPlan& plan) {
   for (const JudgedLayout& layout : plan.fitting) {
     if (!layout.choice.module) continue;
-    CAPTURE(text_of(layout.choice));
-    const RunResult result =
-        run(parse_scenario(layout_document(plan.task, layout.choice), plan.task.source));
-    REQUIRE(result.report);
-    CHECK(result.report->makespan == layout.trial.makespan);
+    const RunResult result = run_of(plan.task, layout);
     CHECK(result.throughput.samples_per_s == layout.trial.samples_per_s);
     CHECK(devices_of(result.layout) == plan.task.devices);
   }

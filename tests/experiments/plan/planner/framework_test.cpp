@@ -11,9 +11,9 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/plan/planner/framework_gain.hpp"
-#include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/plans.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -109,13 +109,8 @@ TEST_CASE("frameworks: 405B in 128 stages has embedding and head as layers of th
 
 namespace {
 
-TrainingTask llama_task(const char* framework, std::uint32_t devices, const Catalogue& catalogue) {
-  TrainingTask task = read_training_task(
-      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
-       .hardware = "dgx-h100",
-       .devices = devices,
-       .global_batch = 64},
-      catalogue);
+TrainingTask llama_in(const char* framework, std::uint32_t devices) {
+  TrainingTask task = llama_task({.devices = devices, .global_batch = 64});
   set_framework(framework_of(framework), task);
   return task;
 }
@@ -129,7 +124,6 @@ bool excludes(const LayoutSpace& space, const std::string& rule) {
 }  // namespace
 
 TEST_CASE("frameworks: a rule that excludes a layout is counted, and the rest is legal") {
-  const Catalogue catalogue = read_catalogue();
   const std::map<std::string, std::vector<std::string>> rules{
       {"megatron",
        {"megatron does not run the schedule", "megatron does not recompute so",
@@ -143,7 +137,7 @@ TEST_CASE("frameworks: a rule that excludes a layout is counted, and the rest is
         "deepspeed: a pipeline runs with ZeRO-0 and ZeRO-1", "deepspeed does not cut so",
         "deepspeed: splits sequences by heads, which is not simulated"}}};
   for (const auto& [name, texts] : rules) {
-    const TrainingTask task = llama_task(name.c_str(), 16, catalogue);
+    const TrainingTask task = llama_in(name.c_str(), 16);
     const LayoutSpace space =
         space_of(task, {.only = {}, .partitions = {"even", "even_with_ends"}});
     CHECK(space.legal > 0);
@@ -155,10 +149,8 @@ TEST_CASE("frameworks: a rule that excludes a layout is counted, and the rest is
 }
 
 TEST_CASE("frameworks: overlap and partial recomputation are not the same everywhere") {
-  const Catalogue catalogue = read_catalogue();
   const auto why = [&](const char* framework, const LayoutChoice& choice) {
-    const char* text =
-        why_not_in(*framework_of(framework), llama_task(framework, 16, catalogue), choice);
+    const char* text = why_not_in(*framework_of(framework), llama_in(framework, 16), choice);
     return std::string(text == nullptr ? "" : text);
   };
   const LayoutChoice plain{.data = 16, .microbatch = 1, .microbatches = 4};
@@ -197,12 +189,7 @@ TEST_CASE("frameworks: Megatron-LM's context groups take no window, and ZeRO-1 A
   task.optimizer = Optimizer::momentum;
   CHECK(why(megatron.why_no_zero(task, {}, 0)) == "");
   CHECK(why(megatron.why_no_zero(task, {}, 1)) == "megatron: the distributed optimizer is Adam");
-  const TrainingTask read = read_training_task(
-      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
-       .hardware = "dgx-h100",
-       .devices = 8,
-       .settings = {"/memory/optimizer=sgd"}},
-      read_catalogue());
+  const TrainingTask read = llama_task({.devices = 8, .settings = {"/memory/optimizer=sgd"}});
   CHECK(read.window == 0);
   CHECK(read.optimizer == Optimizer::sgd);
 }
@@ -220,7 +207,7 @@ TEST_CASE("frameworks: a tensor group shares tokens, and with torchtitan also ke
   CHECK(why(2, 4112) == "torchtitan: tensor degree does not divide the key and value heads");
   CHECK(why(8, 4104) ==
         "torchtitan: the sequence does not divide by twice the context and tensor degrees");
-  TrainingTask task = llama_task("megatron", 8, read_catalogue());
+  TrainingTask task = llama_in("megatron", 8);
   CHECK(task.key_heads == 8);
   task.sequence = 4104;
   const LayoutChoice groups{.tensor = 4, .context = 2};
@@ -234,7 +221,7 @@ TEST_CASE("frameworks: a tensor group shares tokens, and with torchtitan also ke
 TEST_CASE("frameworks: no layout of a plan breaks a rule, and one line says what others gain") {
   const Catalogue catalogue = read_catalogue();
   for (const Framework& framework : frameworks()) {
-    const TrainingTask task = llama_task(std::string(framework.name).c_str(), 16, catalogue);
+    const TrainingTask task = llama_in(std::string(framework.name).c_str(), 16);
     const PlannerOptions options{.space = {.only = Restrictions({"/parallel/pipeline=4"}),
                                            .partitions = split_names(framework.cuts)},
                                  .best = 8};

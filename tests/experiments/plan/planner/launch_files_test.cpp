@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/run/layout/launch_of.hpp"
 #include "experiments/run/layout/layout.hpp"
+#include "tests/support/plans.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -31,14 +31,13 @@ constexpr const char* mixtral =
   "max_position_embeddings": 4096, "tie_word_embeddings": false, "hidden_act": "silu"})";
 /// With latent attention, shared experts, layers without experts and one of multi-token prediction.
 std::string small_deepseek() {
-  nlohmann::json config = nlohmann::json::parse(
-      read_file(std::string(PENSTOCK_ROOT) + "/experiments/models/deepseek-v3.json"));
+  nlohmann::json config = nlohmann::json::parse(read_file(shared_model("deepseek-v3.json")));
   config["num_hidden_layers"] = 9;
   config["n_routed_experts"] = 16;
   return config.dump();
 }
 
-const std::string models = std::string(PENSTOCK_ROOT) + "/experiments/models/";
+const std::string llama = shared_model("llama-3.1-8b.json");
 
 /// The file that is read back: "layout.sh", "layout.deepspeed.json".
 std::string write_files(const Scenario& scenario, const Layout& layout, const Framework& framework,
@@ -140,7 +139,6 @@ bool gives(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("launch files: every layout of a framework is the same scenario when read back") {
-  const std::string llama = models + "llama-3.1-8b.json";
   std::size_t read = 0;
   for (const char* framework : {"megatron", "torchtitan", "deepspeed"}) {
     for (const StartedCase& one :
@@ -168,10 +166,10 @@ TEST_CASE(
                     {R"(/recompute/operators=["norm","moe_activation"])"}},
         StartedCase{mixtral, 4, 16, {few, "/recompute/layers=1"}},
         StartedCase{mixtral, 4, 16, {few}, {"/recompute/together=2"}},
-        StartedCase{models + "llama-3.1-8b.json", 8, 64, {"/offload/layers=4"}},
+        StartedCase{llama, 8, 64, {"/offload/layers=4"}},
         StartedCase{mixtral, 8, 16, {"/parallel/tensor=2"}, {"/model/dtype=fp8"}},
         StartedCase{
-            models + "llama-3.1-8b.json",
+            llama,
             8,
             64,
             {"/memory/zero=1", "/parallel/tensor=2"},
@@ -195,14 +193,9 @@ TEST_CASE(
 }
 
 TEST_CASE("launch files: Megatron-LM overlaps the reduction of gradients where the scenario does") {
-  const Catalogue catalogue = read_catalogue();
   for (const char* overlaps : {"true", "false"}) {
     const TrainingTask task =
-        read_training_task({.model = models + "llama-3.1-8b.json",
-                            .hardware = "dgx-h100",
-                            .devices = 8,
-                            .settings = {std::string("/parallel/overlap_sums=") + overlaps}},
-                           catalogue);
+        llama_task({.devices = 8, .settings = {std::string("/parallel/overlap_sums=") + overlaps}});
     const auto files =
         launch_files_beside("layout.json", layout_document(task, {.data = 8, .zero = 1}),
                             framework_of("megatron")->format);
@@ -212,7 +205,6 @@ TEST_CASE("launch files: Megatron-LM overlaps the reduction of gradients where t
 }
 
 TEST_CASE("launch files: DeepSpeed gets SGD, and that sums are not overlapped") {
-  const std::string llama = models + "llama-3.1-8b.json";
   for (const char* setting :
        {"/memory/optimizer=sgd", "/memory/optimizer=momentum", "/parallel/overlap_sums=false"}) {
     const StartedCase one{llama, 16, 64, {"/parallel/pipeline=2"}, {setting}};
@@ -226,16 +218,12 @@ TEST_CASE("launch files: each framework gets the groups of replicas that shard o
         std::tuple{"torchtitan", "2,3", "--parallelism.data_parallel_replicate_degree 2"},
         std::tuple{"deepspeed", "3", "\"mics_shard_size\": 2"}}) {
     const std::string zeros = std::string("/memory/zero=") + zero;
-    for (const std::string& model : {models + "llama-3.1-8b.json", std::string(mixtral)}) {
+    for (const std::string& model : {llama, std::string(mixtral)}) {
       const StartedCase one{
           model, 16, 64, {zeros, "/parallel/data=4,8,16"}, {"/memory/shard_groups=2"}};
       CHECK(check_read_back(one, framework) > 0);
     }
-    const TrainingTask task = read_training_task({.model = models + "llama-3.1-8b.json",
-                                                  .hardware = "dgx-h100",
-                                                  .devices = 4,
-                                                  .settings = {"/memory/shard_groups=2"}},
-                                                 read_catalogue());
+    const TrainingTask task = llama_task({.devices = 4, .settings = {"/memory/shard_groups=2"}});
     const auto level = static_cast<std::uint32_t>(zero[0] - '0');
     const std::string text =
         launch_files_beside("layout.json", layout_document(task, {.data = 4, .zero = level}),
@@ -292,12 +280,10 @@ TEST_CASE("launch files: Megatron-LM gathers weights in the type of their produc
   for (const auto& [dtype, gather] :
        {std::pair{"mxfp8", "--fp8-param-gather"}, {"nvfp4", "--fp4-param-gather"}}) {
     CAPTURE(dtype);
-    const TrainingTask task = read_training_task(
-        {.model = models + "llama-3.1-8b.json",
-         .hardware = "dgx-b200",
+    const TrainingTask task = llama_task(
+        {.hardware = "dgx-b200",
          .devices = 4,
-         .settings = {std::string("/model/dtype=") + dtype, "/parallel/narrow_gathers=true"}},
-        read_catalogue());
+         .settings = {std::string("/model/dtype=") + dtype, "/parallel/narrow_gathers=true"}});
     const auto files = launch_files_beside(
         "layout.json", layout_document(task, {.data = 4, .zero = 1}), "megatron-args");
     CHECK(gives(files.front().text, gather));
@@ -332,10 +318,7 @@ TEST_CASE("launch files: precision and optimizer that no argument states are nam
 }
 
 TEST_CASE("launch files: torchtitan gets the CSV of an order that it has no name for") {
-  const StartedCase one{models + "llama-3.1-8b.json",
-                        16,
-                        64,
-                        {"/schedule/name=zb-h1,eager-1f1b,/parallel/pipeline=4"}};
+  const StartedCase one{llama, 16, 64, {"/schedule/name=zb-h1,eager-1f1b,/parallel/pipeline=4"}};
   CHECK(check_read_back(one, "torchtitan") > 4);
 }
 

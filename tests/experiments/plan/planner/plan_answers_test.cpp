@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/plan/planner/plan_report.hpp"
+#include "tests/support/plans.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -17,13 +17,8 @@ using Texts = std::vector<std::string>;
 
 TrainingTask llama_on(const std::string& machine, std::uint32_t devices,
                       const Texts& settings = {}) {
-  return read_training_task(
-      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
-       .hardware = machine,
-       .devices = devices,
-       .microbatch = 1,
-       .settings = settings},
-      read_catalogue());
+  return llama_task(
+      {.hardware = machine, .devices = devices, .microbatch = 1, .settings = settings});
 }
 
 PlannerOptions planner_of(const Texts& only) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/input/long_work/budget.hpp"
+#include "tests/support/plans.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -72,12 +73,7 @@ TEST_CASE("planner: the counts of a plan add up to its legal layouts") {
 
 TEST_CASE("planner: layouts that save memory by codecs and offloading are counted too") {
   const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = read_training_task(
-      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
-       .hardware = "dgx-h100",
-       .devices = 8,
-       .settings = {"/memory/capacity_bytes=40e9"}},
-      catalogue);
+  const TrainingTask task = llama_task({.devices = 8, .settings = {"/memory/capacity_bytes=40e9"}});
   const LayoutPlan plan =
       plan_layouts(task, catalogue,
                    {.space = {.only = Restrictions({"/schedule/name=1f1b", "/parallel/pipeline=2",
@@ -91,13 +87,7 @@ TEST_CASE("planner: layouts that save memory by codecs and offloading are counte
 }
 
 TEST_CASE("planner: layouts whose simulation needs too much memory are left out and counted") {
-  const TrainingTask task = read_training_task(
-      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
-       .hardware = "dgx-h100",
-       .devices = 8,
-       .microbatch = 1,
-       .global_batch = 4096},
-      read_catalogue());
+  const TrainingTask task = llama_task({.devices = 8, .microbatch = 1, .global_batch = 4096});
   const Budget before = budget();
   set_budget(given_budget(18e6));  // 3 MB beside the program: some 8,000 cells
   const LayoutPlan plan =
@@ -136,13 +126,8 @@ TEST_CASE("planner: where nothing fits, a layout is named only with a number of 
 }
 
 TEST_CASE("planner: a search that is ended before its first layout does not say that none fits") {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = read_training_task(
-      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
-       .hardware = "dgx-h100",
-       .devices = 16},
-      catalogue);
-  const LayoutPlan plan = plan_layouts(task, catalogue, {.asked_to_end = [] { return true; }});
+  const LayoutPlan plan = plan_layouts(llama_task({.devices = 16}), read_catalogue(),
+                                       {.asked_to_end = [] { return true; }});
   CHECK(plan.stopped);
   CHECK(none_text(plan) == "the search was stopped before it found a layout that fits\n");
 }

@@ -1,14 +1,12 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "experiments/plan/planner/plan_report.hpp"
-#include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "schedules/partitioners/registry.hpp"
+#include "tests/support/plans.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -49,19 +47,7 @@ void check_cuts(const TrainingRequest& request, const std::vector<std::string>& 
   options.simulates_all = true;
   const LayoutPlan all = plan_layouts(task, catalogue, options);
   CHECK(plan.simulated <= all.simulated);
-  const auto rows = listed_families(plan.fitting, 10), best = listed_families(all.fitting, 10);
-  REQUIRE(rows.size() == best.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    CAPTURE(i);
-    CHECK(text_of(rows[i].best->choice) == text_of(best[i].best->choice));
-    CHECK(rows[i].best->trial.makespan == best[i].best->trial.makespan);
-  }
-  const auto front = front_of(plan.fitting), whole = front_of(all.fitting);
-  REQUIRE(front.size() == whole.size());
-  for (std::size_t i = 0; i < front.size(); ++i) {
-    CHECK(front[i]->trial.makespan == whole[i]->trial.makespan);
-    CHECK(front[i]->trial.peak_bytes == whole[i]->trial.peak_bytes);
-  }
+  check_plan(plan, all);
 }
 
 /// By all partitioners, and by the one that follows the order alone.
@@ -80,7 +66,7 @@ TEST_CASE("planner: with every partitioner the ten best layouts are those of sim
         scratch.file(std::to_string(seed) + ".csv", uneven_profile(5 + 2 * seed, seed));
     check_cuts({.model = model, .hardware = "dgx-a100", .devices = 4, .global_batch = 12}, only);
   }
-  check_cuts({.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
+  check_cuts({.model = shared_model("llama-3.1-8b.json"),
               .hardware = "dgx-h100",
               .devices = 8,
               .microbatch = 1,

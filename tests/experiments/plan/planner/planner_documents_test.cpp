@@ -5,27 +5,20 @@
 #include <string>
 
 #include "experiments/plan/planner/plan_answers.hpp"
-#include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/run/repeat.hpp"
-#include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
-#include "tests/support/scratch.hpp"
+#include "tests/support/plans.hpp"
 
 namespace penstock::testing {
 namespace {
 
 /// Llama 3.1 8B on 16 devices, with documents if a batch is given.
-TrainingTask documents_task(const Catalogue& catalogue, const std::string& batch,
+TrainingTask documents_task(const std::string& batch,
                             std::optional<std::uint32_t> microbatch = {}) {
   TrainingRequest request{
-      .model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
-      .hardware = "dgx-h100",
-      .devices = 16,
-      .sequence = 8192,
-      .microbatch = microbatch,
-      .global_batch = 64};
+      .devices = 16, .sequence = 8192, .microbatch = microbatch, .global_batch = 64};
   if (!batch.empty()) request.settings = {"/batch=" + batch};
-  return read_training_task(request, catalogue);
+  return llama_task(request);
 }
 
 PlannerOptions few_layouts() {
@@ -40,9 +33,9 @@ PlannerOptions few_layouts() {
 
 TEST_CASE("planner: with documents, listed layouts have their mean step over draws") {
   const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = documents_task(
-      catalogue, R"({"lengths": {"distribution": "lognormal", "mean": 2048, "max": 8192},)"
-                 R"( "pack": "first-fit"})");
+  const TrainingTask task =
+      documents_task(R"({"lengths": {"distribution": "lognormal", "mean": 2048, "max": 8192},)"
+                     R"( "pack": "first-fit"})");
   const LayoutPlan plan = plan_layouts(task, catalogue, few_layouts());
   REQUIRE(plan.fitting.size() >= 2);
   CHECK(std::ranges::is_sorted(plan.fitting, {}, [](const auto& one) { return one.trial.pace(); }));
@@ -59,7 +52,7 @@ TEST_CASE("planner: with documents, listed layouts have their mean step over dra
     CHECK(one.trial.peak_bytes == highest_peak(*result.report, result.batch).bytes);
     CHECK(one.trial.word == worst_memory(result).word);
   }
-  const LayoutPlan full = plan_layouts(documents_task(catalogue, ""), catalogue, few_layouts());
+  const LayoutPlan full = plan_layouts(documents_task(""), catalogue, few_layouts());
   CHECK(plan.fastest_full == full.fitting.front().trial.makespan);
   CHECK(plan.legal == full.legal);
   CHECK(plan_text(plan, 4).find("times are means of 16 draws of documents") != std::string::npos);
@@ -69,8 +62,8 @@ TEST_CASE("planner: with documents, listed layouts have their mean step over dra
 // A document fills a sixteenth of a microbatch, so all bounds lie above the drawn steps.
 TEST_CASE("planner: with documents, an early stop compares full microbatches") {
   const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = documents_task(
-      catalogue, R"({"lengths": {"histogram": [{"tokens": 512}]}, "tokens": 8192})", 1);
+  const TrainingTask task =
+      documents_task(R"({"lengths": {"histogram": [{"tokens": 512}]}, "tokens": 8192})", 1);
   PlannerOptions options = few_layouts();
   options.most_seconds = 0;
   const LayoutPlan plan = plan_layouts(task, catalogue, options);
@@ -82,9 +75,9 @@ TEST_CASE("planner: with documents, an early stop compares full microbatches") {
 
 TEST_CASE("planner: with documents, a question about one family compares those of the list") {
   const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = documents_task(
-      catalogue, R"({"lengths": {"distribution": "lognormal", "mean": 2048, "max": 8192},)"
-                 R"( "pack": "first-fit"})");
+  const TrainingTask task =
+      documents_task(R"({"lengths": {"distribution": "lognormal", "mean": 2048, "max": 8192},)"
+                     R"( "pack": "first-fit"})");
   const PlannerOptions options{
       .space = {
           .only = Restrictions({"/schedule/name=1f1b", "/parallel/pipeline=2",
@@ -100,8 +93,8 @@ TEST_CASE("planner: with documents, a question about one family compares those o
 
 TEST_CASE("planner: where no layout takes the documents, the answer says why") {
   const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = documents_task(
-      catalogue, R"({"lengths": {"histogram": [{"tokens": 100000}]}, "longer": "refuse"})", 1);
+  const TrainingTask task =
+      documents_task(R"({"lengths": {"histogram": [{"tokens": 100000}]}, "longer": "refuse"})", 1);
   const LayoutPlan plan = plan_layouts(task, catalogue, few_layouts());
   CHECK(plan.fitting.empty());
   CHECK(
@@ -113,12 +106,11 @@ TEST_CASE("planner: where a document is a microbatch, layouts must take as many"
   const Catalogue catalogue = read_catalogue();
   const std::string batch = R"({"lengths": {"distribution": "uniform", "max": 8192}})";
   CHECK_THROWS_WITH_AS(
-      plan_layouts(documents_task(catalogue, batch), catalogue, few_layouts()),
+      plan_layouts(documents_task(batch), catalogue, few_layouts()),
       "--set /batch: without \"pack\" a document is a microbatch; give --microbatch 1, so that a "
       "step of every layout takes as many",
       UsageError);
-  const LayoutPlan plan =
-      plan_layouts(documents_task(catalogue, batch, 1), catalogue, few_layouts());
+  const LayoutPlan plan = plan_layouts(documents_task(batch, 1), catalogue, few_layouts());
   REQUIRE_FALSE(plan.fitting.empty());
   CHECK(plan.fitting.front().trial.mean_within.has_value());
 }

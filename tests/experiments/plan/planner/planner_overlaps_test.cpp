@@ -4,17 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "experiments/input/files/setting.hpp"
-#include "experiments/plan/planner/plan_report.hpp"
-#include "experiments/plan/planner/planner.hpp"
-#include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/plans.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
-
-const std::string shared_models = std::string(PENSTOCK_ROOT) + "/experiments/models/";
 
 /// A mixture of experts that is small and whose traffic is not.
 std::string experts_command(const Scratch& scratch) {
@@ -38,17 +33,7 @@ LayoutPlan checked_plan(const TrainingRequest& request, const std::vector<std::s
   const LayoutPlan all = plan_layouts(task, catalogue, options);
   CHECK(all.legal <= 20'000);
   CHECK(plan.simulated < all.simulated);
-  const auto rows = listed_families(plan.fitting, 10), best = listed_families(all.fitting, 10);
-  REQUIRE(rows.size() == best.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    CHECK(text_of(rows[i].best->choice) == text_of(best[i].best->choice));
-  }
-  const auto front = front_of(plan.fitting), whole = front_of(all.fitting);
-  REQUIRE(front.size() == whole.size());
-  for (std::size_t i = 0; i < front.size(); ++i) {
-    CHECK(front[i]->trial.makespan == whole[i]->trial.makespan);
-    CHECK(front[i]->trial.peak_bytes == whole[i]->trial.peak_bytes);
-  }
+  check_plan(plan, all);
   return all;
 }
 
@@ -81,7 +66,7 @@ TEST_CASE("planner: layers recomputed or offloaded in part are found as if all w
   for (const bool offloads : {false, true}) {
     CAPTURE(offloads);
     const LayoutPlan plan =
-        checked_plan({.model = shared_models + "llama-3.1-8b.json",
+        checked_plan({.model = shared_model("llama-3.1-8b.json"),
                       .hardware = "dgx-a100",
                       .devices = 8,
                       .global_batch = 16},
@@ -97,9 +82,7 @@ TEST_CASE("planner: layers recomputed or offloaded in part are found as if all w
 
 TEST_CASE("planner: layers are restricted by number, and other recomputations left out") {
   const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = read_training_task(
-      {.model = shared_models + "llama-3.1-8b.json", .hardware = "dgx-h100", .devices = 8},
-      catalogue);
+  const TrainingTask task = llama_task({.devices = 8});
   const LayoutPlan plan =
       plan_layouts(task, catalogue, {.space = {.only = Restrictions({"/recompute/layers=2,3"})}});
   REQUIRE_FALSE(plan.fitting.empty());
@@ -115,9 +98,7 @@ TEST_CASE("planner: layers are restricted by number, and other recomputations le
   for (const JudgedLayout& one : offloaded.fitting) {
     CHECK(one.choice.offloaded_layers == 5);
     CHECK(one.choice.recompute == "none");
-    const RunResult result = run(parse_scenario(layout_document(task, one.choice), ""));
-    REQUIRE(result.report);
-    CHECK(result.report->makespan == one.trial.makespan);
+    run_of(task, one);
   }
   CHECK(text_of(offloaded.best()->choice).find("offload of 5 layers a stage") != std::string::npos);
 }
@@ -125,13 +106,8 @@ TEST_CASE("planner: layers are restricted by number, and other recomputations le
 TEST_CASE("planner: settings that some layouts alone take are left out of the others") {
   const Catalogue catalogue = read_catalogue();
   const auto task_with = [&](std::vector<std::string> settings) {
-    return read_training_task({.model = shared_models + "llama-3.1-8b.json",
-                               .hardware = "dgx-h100",
-                               .devices = 8,
-                               .sequence = 4096,
-                               .global_batch = 16,
-                               .settings = std::move(settings)},
-                              catalogue);
+    return llama_task(
+        {.devices = 8, .sequence = 4096, .global_batch = 16, .settings = std::move(settings)});
   };
   for (const char* setting : {"/parallel/overlap_gathers=false", "/parallel/bucket_bytes=4e7",
                               "/memory/prefetch_layers=2", "/memory/whole_gradients=false",
@@ -145,12 +121,7 @@ TEST_CASE("planner: settings that some layouts alone take are left out of the ot
          .best = 100});
     CHECK(plan.refused.empty());
     REQUIRE_FALSE(plan.fitting.empty());
-    for (const JudgedLayout& layout : plan.fitting) {
-      CAPTURE(text_of(layout.choice));
-      const RunResult result = run(parse_scenario(layout_document(task, layout.choice), ""));
-      REQUIRE(result.report);
-      CHECK(result.report->makespan == layout.trial.makespan);
-    }
+    for (const JudgedLayout& layout : plan.fitting) run_of(task, layout);
   }
   CHECK_THROWS_AS(
       plan_layouts(task_with({"/memory/prefetch_layers=2", "/parallel/overlap_gathers=false"}),
@@ -159,14 +130,10 @@ TEST_CASE("planner: settings that some layouts alone take are left out of the ot
 }
 
 TEST_CASE("planner: a model section that a setting states keeps the sequence of the request") {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = read_training_task(
-      {.model = shared_models + "llama-3.1-8b.json",
-       .hardware = "dgx-h100",
-       .devices = 8,
+  const TrainingTask task = llama_task(
+      {.devices = 8,
        .sequence = 2048,
-       .settings = {"/model={\"file\":\"" + shared_models + "llama-3.1-70b.json\"}"}},
-      catalogue);
+       .settings = {"/model={\"file\":\"" + shared_model("llama-3.1-70b.json") + "\"}"}});
   const Scenario scenario = parse_scenario(layout_document(task, {.data = 8}), "");
   CHECK(scenario.model.sequence == 2048);
 }

@@ -4,19 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "experiments/plan/planner/plan_report.hpp"
-#include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "experiments/run/layout/spread.hpp"
 #include "experiments/run/layout/training.hpp"
-#include "experiments/run/run.hpp"
-#include "sim/base/error.hpp"
+#include "tests/support/plans.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -32,12 +27,8 @@ struct SmallCase {
   std::vector<std::string> settings = {};
 };
 
-std::string planned_model(const std::string& name) {
-  return std::string(PENSTOCK_ROOT) + "/" + name;
-}
-
 TrainingTask task_of(const SmallCase& one, const Catalogue& catalogue) {
-  return read_training_task({.model = planned_model(one.model),
+  return read_training_task({.model = shared_model(one.model),
                              .hardware = one.hardware,
                              .devices = one.devices,
                              .global_batch = one.global_batch,
@@ -45,9 +36,9 @@ TrainingTask task_of(const SmallCase& one, const Catalogue& catalogue) {
                             catalogue);
 }
 
-constexpr const char* llama = "experiments/models/llama-3.1-8b.json";
-constexpr const char* deepseek = "experiments/models/deepseek-v3.json";
-constexpr const char* gpt = "experiments/models/gpt-3-175b.sh";
+constexpr const char* llama = "llama-3.1-8b.json";
+constexpr const char* deepseek = "deepseek-v3.json";
+constexpr const char* gpt = "gpt-3-175b.sh";
 
 const std::vector<SmallCase>& small_cases() {
   static const std::vector<SmallCase> all{
@@ -229,10 +220,7 @@ TEST_CASE("planner: a layout's scenario as text and as value are the same") {
   const TrainingTask task = task_of({llama, "dgx-h100", 8, 32, {}}, catalogue);
   const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.lossy = true}});
   for (const JudgedLayout& layout : plan.fitting) {
-    CAPTURE(text_of(layout.choice));
-    const RunResult result = run(parse_scenario(layout_document(task, layout.choice), task.source));
-    REQUIRE(result.report);
-    CHECK(result.report->makespan == layout.trial.makespan);
+    const RunResult result = run_of(task, layout);
     CHECK(result.throughput.samples_per_s == layout.trial.samples_per_s);
   }
 }
@@ -255,10 +243,7 @@ TEST_CASE("planner: experts are laid out as chosen, whatever the training comman
     const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.only = only}, .best = 3});
     REQUIRE_FALSE(plan.fitting.empty());
     for (const JudgedLayout& layout : plan.fitting) {
-      const RunResult result =
-          run(parse_scenario(layout_document(task, layout.choice), task.source));
-      REQUIRE(result.report);
-      CHECK(result.report->makespan == layout.trial.makespan);
+      const RunResult result = run_of(task, layout);
       CHECK(std::to_string(result.layout.degrees.expert_tensor) == shared);
       CHECK(result.layout.degrees.expert == 2);
       CHECK(devices_of(result.layout) == 8);
@@ -323,18 +308,7 @@ void check_front(const TrainingRequest& request, const PlannerOptions& asked) {
   CHECK(plan.whole_front);
   options.simulates_all = true;
   const LayoutPlan all = plan_layouts(task, catalogue, options);
-  const auto front = front_of(plan.fitting), whole = front_of(all.fitting);
-  REQUIRE(front.size() == whole.size());
-  for (std::size_t i = 0; i < front.size(); ++i) {
-    CHECK(front[i]->trial.makespan == whole[i]->trial.makespan);
-    CHECK(front[i]->trial.peak_bytes == whole[i]->trial.peak_bytes);
-  }
-  const auto rows = listed_families(plan.fitting, options.best);
-  const auto best = listed_families(all.fitting, options.best);
-  REQUIRE(rows.size() == best.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    CHECK(rows[i].best->trial.makespan == best[i].best->trial.makespan);
-  }
+  check_plan(plan, all, options.best);
   if (all.tight.empty() || all.fitting.empty()) return;
   const bool faster = all.tight.front().trial.makespan < all.fitting.front().trial.makespan;
   if (!faster) return;
@@ -343,7 +317,7 @@ void check_front(const TrainingRequest& request, const PlannerOptions& asked) {
 }
 
 TEST_CASE("planner: families, front and tight layouts are those of simulating every layout") {
-  check_front({.model = planned_model(llama),
+  check_front({.model = shared_model(llama),
                .hardware = "dgx-h100",
                .devices = 8,
                .microbatch = 1,

@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/plan/planner/planner.hpp"
-#include "experiments/plan/planner/space/training_task.hpp"
+#include "tests/support/plans.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -26,7 +25,7 @@ struct SplitCase {
 
 SplitCase split_of(const char* model, const LayoutChoice& choice, const char* setting = "") {
   const Catalogue catalogue = read_catalogue();
-  TrainingRequest request{.model = std::string(PENSTOCK_ROOT) + "/experiments/models/" + model,
+  TrainingRequest request{.model = shared_model(model),
                           .hardware = "dgx-h100",
                           .devices = choice.tensor * choice.pipeline * choice.data * choice.context,
                           .microbatch = choice.microbatch,

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <string>
+
+#include "experiments/plan/planner/plan_report.hpp"
+#include "experiments/plan/planner/planner.hpp"
+#include "experiments/run/run.hpp"
+
+namespace penstock::testing {
+
+/// The path of a model of the repository.
+inline std::string shared_model(const std::string& name) {
+  return PENSTOCK_ROOT "/experiments/models/" + name;
+}
+
+/// A request for Llama 3.1 8B, on H100s if it names no machine.
+inline TrainingTask llama_task(TrainingRequest request) {
+  request.model = shared_model("llama-3.1-8b.json");
+  if (request.hardware.empty()) request.hardware = "dgx-h100";
+  return read_training_task(request, read_catalogue());
+}
+
+/// The run of a layout's scenario, which takes as long as the planner says.
+inline RunResult run_of(const TrainingTask& task, const JudgedLayout& layout) {
+  CAPTURE(text_of(layout.choice));
+  RunResult result = run(parse_scenario(layout_document(task, layout.choice), task.source));
+  REQUIRE(result.report);
+  CHECK(result.report->makespan == layout.trial.makespan);
+  return result;
+}
+
+/// That a plan has the best of so many families, and the front, of one that simulated every layout.
+inline void check_plan(const LayoutPlan& plan, const LayoutPlan& all, std::size_t families = 10) {
+  const auto rows = listed_families(plan.fitting, families);
+  const auto best = listed_families(all.fitting, families);
+  REQUIRE(rows.size() == best.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CAPTURE(i);
+    CHECK(text_of(rows[i].best->choice) == text_of(best[i].best->choice));
+    CHECK(rows[i].best->trial.makespan == best[i].best->trial.makespan);
+  }
+  const auto front = front_of(plan.fitting), whole = front_of(all.fitting);
+  REQUIRE(front.size() == whole.size());
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    CHECK(front[i]->trial.makespan == whole[i]->trial.makespan);
+    CHECK(front[i]->trial.peak_bytes == whole[i]->trial.peak_bytes);
+  }
+}
+
+}  // namespace penstock::testing
