@@ -7,7 +7,6 @@
 
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/program.hpp"
-#include "tests/support/scratch.hpp"
 #include "validate/store/profile_store.hpp"
 
 namespace penstock::testing {
@@ -21,25 +20,19 @@ constexpr const char* measured_scenario = R"({
   "schedule": { "name": "1f1b", "microbatches": 4 } })";
 
 /// A folder with a store and a scenario that takes its times from there.
-class Workplace {
- public:
+struct Workplace : Desk {
   explicit Workplace(const std::vector<ProfileRow>& rows = mlp_rows({1, 2})) {
     store().add(rows);
-    scratch.file("s.json", measured_scenario);
+    file("s.json", measured_scenario);
   }
 
   ProfileStore store() const {
-    return ProfileStore(scratch.path("machine.profile"), ProfileStore::Access::create);
-  }
-  ProgramRun run(const std::vector<std::string>& arguments) const {
-    return run_penstock(arguments, scratch.path(""));
+    return ProfileStore(path("machine.profile"), ProfileStore::Access::create);
   }
   void change(std::int64_t id, RowState state) const {
     const StateChange change{RowId{id}, state, "by hand"};
     store().change({&change, 1}, "2026-11-21T00:00:00Z");
   }
-
-  Scratch scratch;
 };
 
 /// The ids of rows in JSON.

@@ -1,14 +1,16 @@
 #include "tests/support/program.hpp"
 
+#include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "experiments/program/commands/registry.hpp"
-#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -59,5 +61,15 @@ ProgramRun run_penstock(const std::vector<std::string>& arguments, const std::st
           .output = content_of(output),
           .errors = content_of(errors)};
 }
+
+nlohmann::json Desk::json_of(std::vector<std::string> arguments, int code) const {
+  arguments.emplace_back("--json");
+  const ProgramRun done = run(arguments);
+  CAPTURE(done.errors);
+  REQUIRE(done.code == code);
+  return nlohmann::json::parse(done.output);
+}
+
+bool Desk::has(const std::string& file) const { return std::filesystem::exists(path(file)); }
 
 }  // namespace penstock::testing

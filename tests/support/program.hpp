@@ -1,7 +1,10 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
+
+#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 
@@ -26,5 +29,15 @@ class StandardInput {
 
 /// Runs the program with arguments in a folder, as a separate process.
 ProgramRun run_penstock(const std::vector<std::string>& arguments, const std::string& folder);
+
+/// A temporary folder in which the program runs.
+struct Desk : Scratch {
+  ProgramRun run(const std::vector<std::string>& arguments) const {
+    return run_penstock(arguments, path(""));
+  }
+  /// What a command prints with --json; it must end with this exit code.
+  nlohmann::json json_of(std::vector<std::string> arguments, int code = 0) const;
+  bool has(const std::string& file) const;
+};
 
 }  // namespace penstock::testing

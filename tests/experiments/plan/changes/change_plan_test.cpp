@@ -102,31 +102,29 @@ TEST_CASE("where a scenario does not fit, changes that make it fit are worth it 
 }
 
 TEST_CASE("layout --from writes scenarios that run as it says, from another folder too") {
-  const Scratch scratch;
-  std::filesystem::create_directories(scratch.path("in"));
-  std::filesystem::create_directories(scratch.path("models"));
+  const Desk desk;
+  std::filesystem::create_directories(desk.path("in"));
+  std::filesystem::create_directories(desk.path("models"));
   std::filesystem::copy_file(std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
-                             scratch.path("models/llama-3.1-8b.json"));
-  std::filesystem::copy_file(llama_file, scratch.path("in/s.json"));
+                             desk.path("models/llama-3.1-8b.json"));
+  std::filesystem::copy_file(llama_file, desk.path("in/s.json"));
   const std::vector<std::string> asked{"layout",   "--from", "in/s.json", "-o",
                                        "made/out", "--best", "2",         "--json"};
-  const ProgramRun made = run_penstock(asked, scratch.path(""));
+  const ProgramRun made = desk.run(asked);
   CHECK(made.errors.empty());
   CHECK(made.code == 0);
   const auto plan = nlohmann::json::parse(made.output);
   double fastest_us = 1e300;
   for (const char* name : {"1", "2", "3", "4"}) {
-    const ProgramRun run = run_penstock(
-        {"run", "made/out/change_" + std::string(name) + ".json", "--json"}, scratch.path(""));
-    CHECK(run.code == 0);
-    const double us = nlohmann::json::parse(run.output)["makespan_us"].get<double>();
+    const auto run = desk.json_of({"run", "made/out/change_" + std::string(name) + ".json"});
+    const double us = run["makespan_us"].get<double>();
     fastest_us = std::min(fastest_us, us);
     CHECK(us <= plan["now"]["makespan_us"].get<double>());
   }
   CHECK(fastest_us == plan["two_changes"]["worth"][0]["makespan_us"].get<double>());
-  CHECK(!std::filesystem::exists(scratch.path("made/out/change_5.json")));
+  CHECK_FALSE(desk.has("made/out/change_5.json"));
   // Its own files may be overwritten.
-  CHECK(run_penstock(asked, scratch.path("")).code == 0);
+  CHECK(desk.run(asked).code == 0);
 }
 
 TEST_CASE("layouts and changes carry days and cost, and what is more than with the first") {
@@ -136,13 +134,10 @@ TEST_CASE("layouts and changes carry days and cost, and what is more than with t
   CHECK(best["days"].get<double>() < now["days"].get<double>());
   CHECK(best["days_more"].get<double>() ==
         doctest::Approx(best["days"].get<double>() - now["days"].get<double>()));
-  const ProgramRun layouts =
-      run_penstock({"layout", std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
-                    "--hardware", "dgx-h100", "--devices", "8", "--only", "/schedule/name=1f1b",
-                    "--best", "2", "--tokens", "1e12", "--price", "2", "--json"},
-                   ".");
-  REQUIRE(layouts.code == 0);
-  const auto listed = nlohmann::json::parse(layouts.output);
+  const auto listed =
+      Desk().json_of({"layout", PENSTOCK_ROOT "/experiments/models/llama-3.1-8b.json", "--hardware",
+                      "dgx-h100", "--devices", "8", "--only", "/schedule/name=1f1b", "--best", "2",
+                      "--tokens", "1e12", "--price", "2"});
   for (const auto& layout : listed["layouts"]) {
     const auto& training = layout["training"];
     const double days = 1e12 / layout["tokens_per_s"].get<double>() / 86'400;

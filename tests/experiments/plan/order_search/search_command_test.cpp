@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -45,31 +44,16 @@ std::string scenario_with_recomputation(const std::string& mode) {
   return document.dump();
 }
 
-class Desk {
- public:
-  ProgramRun run(const std::vector<std::string>& arguments) const {
-    return run_penstock(arguments, scratch.path(""));
-  }
-  json json_of(const std::vector<std::string>& arguments, int code = 0) const {
-    const ProgramRun done = run(arguments);
-    CAPTURE(done.errors);
-    REQUIRE(done.code == code);
-    return json::parse(done.output);
-  }
-  Scratch scratch;
-};
-
 }  // namespace
 
 TEST_CASE("search: the order found passes check, and its scenario runs in the time reported") {
   const Desk desk;
-  desk.scratch.file("s.json", scenario("zb-v", 4, 2, 8, 1));
-  const json found =
-      desk.json_of({"search", "s.json", "--memory", "6", "--evaluations", "4000", "-o", "order.csv",
-                    "--force", "--scenario", "searched.json", "--json"});
+  desk.file("s.json", scenario("zb-v", 4, 2, 8, 1));
+  const json found = desk.json_of({"search", "s.json", "--memory", "6", "--evaluations", "4000",
+                                   "-o", "order.csv", "--force", "--scenario", "searched.json"});
   CHECK(found["found"] == true);
   CHECK(desk.run({"check", "order.csv"}).code == 0);
-  const json run = desk.json_of({"run", "searched.json", "--json"});
+  const json run = desk.json_of({"run", "searched.json"});
   CHECK(run["makespan_us"] == found["makespan_us"]);
   for (const json& rank : run["ranks"]) {
     CHECK(rank["peak_memory_bytes"].get<std::uint64_t>() <= 6);
@@ -90,8 +74,8 @@ TEST_CASE("search: what I frees before W is free, whatever order the scenario ha
   const std::string scenario = PENSTOCK_ROOT "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
   const double limit = 37.0 * (1ULL << 30);
   const json found = desk.json_of({"search", scenario, "--memory", "37GiB", "--evaluations", "3000",
-                                   "-o", "order.csv", "--scenario", "searched.json", "--json"});
-  const json run = desk.json_of({"run", "searched.json", "--json"});
+                                   "-o", "order.csv", "--scenario", "searched.json"});
+  const json run = desk.json_of({"run", "searched.json"});
   CHECK(run["makespan_us"] == found["makespan_us"]);
   CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
   for (std::size_t rank = 0; rank < run["ranks"].size(); ++rank) {
@@ -110,11 +94,11 @@ TEST_CASE("search: what communication libraries may take counts only where nothi
   const std::string scenario = PENSTOCK_ROOT "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
   // zb-h1 needs 45.30 GiB, which may fit, and 1F1B 37.97 GiB.
   const json found = desk.json_of({"search", scenario, "--memory", "45GiB", "--evaluations", "3000",
-                                   "-o", "order.csv", "--scenario", "searched.json", "--json"});
+                                   "-o", "order.csv", "--scenario", "searched.json"});
   for (const json& rank : found["ranks"]) {
     CHECK(rank["peak_memory_bytes"].get<double>() <= 45.0 * (1ULL << 30));
   }
-  const json run = desk.json_of({"run", "searched.json", "--json"});
+  const json run = desk.json_of({"run", "searched.json"});
   CHECK(found["memory"] == run["memory"]["word"]);
   CHECK(found["named"][0]["name"] == "1f1b");
   CHECK(found["makespan_us"] <= found["named"][0]["makespan_us"]);
@@ -137,18 +121,18 @@ TEST_CASE("search: orders of a batch are compared by the mean step of 16 draws")
   document["batch"] = {{"lengths", {{"distribution", "uniform"}, {"min", 200}, {"max", 1000}}},
                        {"pack", "none"},
                        {"tokens", 1000}};
-  desk.scratch.file("s.json", document.dump());
+  desk.file("s.json", document.dump());
   const json found = desk.json_of({"search", "s.json", "--memory", "5", "--evaluations", "30000",
-                                   "-o", "order.csv", "--scenario", "searched.json", "--json"});
+                                   "-o", "order.csv", "--scenario", "searched.json"});
   CHECK(found["bound_us"].is_null());
   CHECK(found["draws"]["count"] == 16);
-  const json run = desk.json_of({"run", "searched.json", "--repeat", "16", "--json"});
+  const json run = desk.json_of({"run", "searched.json", "--repeat", "16"});
   CHECK(run["repeat"]["mean_us"] == found["makespan_us"]);
   for (const json& named : found["named"]) {
     const std::string name = named["name"];
     CAPTURE(name);
-    const json alone = desk.json_of(
-        {"run", "s.json", "--set", "/schedule/name=" + name, "--repeat", "16", "--json"});
+    const json alone =
+        desk.json_of({"run", "s.json", "--set", "/schedule/name=" + name, "--repeat", "16"});
     CHECK(alone["repeat"]["mean_us"].get<double>() ==
           doctest::Approx(named["makespan_us"].get<double>()));
     if (named["fits"] == true) CHECK(found["makespan_us"] <= named["makespan_us"]);
@@ -158,44 +142,44 @@ TEST_CASE("search: orders of a batch are compared by the mean step of 16 draws")
 
 TEST_CASE("search: equal seeds and evaluations give equal orders") {
   const Desk desk;
-  desk.scratch.file("s.json", scenario("interleaved-1f1b", 2, 2, 4, 0.5));
+  desk.file("s.json", scenario("interleaved-1f1b", 2, 2, 4, 0.5));
   for (const char* name : {"a.csv", "b.csv"}) {
-    desk.json_of({"search", "s.json", "--evaluations", "1000", "--seed", "3", "-o", name, "--force",
-                  "--json"});
+    desk.json_of(
+        {"search", "s.json", "--evaluations", "1000", "--seed", "3", "-o", name, "--force"});
   }
-  CHECK(content_of(desk.scratch.path("a.csv")) == content_of(desk.scratch.path("b.csv")));
+  CHECK(content_of(desk.path("a.csv")) == content_of(desk.path("b.csv")));
 }
 
 TEST_CASE("search: --keep-placement keeps stages on the ranks of the scenario's schedule") {
   const Desk desk;
-  desk.scratch.file("s.json", scenario("interleaved-1f1b", 2, 2, 4, 0.5));
-  desk.json_of({"search", "s.json", "--evaluations", "500", "--keep-placement", "-o", "o.csv",
-                "--force", "--json"});
-  const json checked = desk.json_of({"check", "o.csv", "--json"});
+  desk.file("s.json", scenario("interleaved-1f1b", 2, 2, 4, 0.5));
+  desk.json_of(
+      {"search", "s.json", "--evaluations", "500", "--keep-placement", "-o", "o.csv", "--force"});
+  const json checked = desk.json_of({"check", "o.csv"});
   CHECK(checked["placement"] == "loop");
 }
 
 TEST_CASE("search: a capacity below one microbatch is a finding, and no file is written") {
   const Desk desk;
-  desk.scratch.file("s.json", scenario("zb-v", 2, 2, 2, 0));
-  const json found = desk.json_of({"search", "s.json", "--memory", "1", "--evaluations", "200",
-                                   "-o", "order.csv", "--force", "--json"},
-                                  1);
+  desk.file("s.json", scenario("zb-v", 2, 2, 2, 0));
+  const json found = desk.json_of(
+      {"search", "s.json", "--memory", "1", "--evaluations", "200", "-o", "order.csv", "--force"},
+      1);
   CHECK(found["found"] == false);
-  CHECK(!std::filesystem::exists(desk.scratch.path("order.csv")));
+  CHECK_FALSE(desk.has("order.csv"));
 }
 
 TEST_CASE("search --recompute: some activations are kept, and the scenario written runs so") {
   const Desk desk;
   for (const char* mode : {"full", "except_last"}) {
     CAPTURE(mode);
-    desk.scratch.file("s.json", scenario_with_recomputation(mode));
+    desk.file("s.json", scenario_with_recomputation(mode));
     const json as_asked =
-        desk.json_of({"search", "s.json", "--memory", "24", "--evaluations", "3000", "--json"});
+        desk.json_of({"search", "s.json", "--memory", "24", "--evaluations", "3000"});
     CHECK(!as_asked.contains("recomputed_microbatches"));
     const json found =
         desk.json_of({"search", "s.json", "--memory", "24", "--evaluations", "6000", "--recompute",
-                      "-o", "order.csv", "--force", "--scenario", "searched.json", "--json"});
+                      "-o", "order.csv", "--force", "--scenario", "searched.json"});
     CHECK(found["makespan_us"].get<double>() < as_asked["makespan_us"].get<double>());
     CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
     CHECK(found["bound_us"].get<double>() <= as_asked["bound_us"].get<double>());
@@ -204,11 +188,10 @@ TEST_CASE("search --recompute: some activations are kept, and the scenario writt
     CHECK(count > 0);
     CHECK(count < 32);
     CHECK(desk.run({"check", "order.csv"}).code == 0);
-    const json run =
-        desk.json_of({"run", "searched.json", "--json", "--set", "/memory/capacity_bytes=24"});
+    const json run = desk.json_of({"run", "searched.json", "--set", "/memory/capacity_bytes=24"});
     CHECK(run["makespan_us"] == found["makespan_us"]);
-    const json keeps = desk.json_of(
-        {"run", "searched.json", "--json", "--set", "/recompute={\"mode\": \"none\"}"}, 1);
+    const json keeps =
+        desk.json_of({"run", "searched.json", "--set", "/recompute={\"mode\": \"none\"}"}, 1);
     CHECK(keeps["findings"][0]["kind"] == "out_of_memory");
     CHECK(desk.run({"search", "s.json", "--memory", "24", "--evaluations", "500", "--recompute"})
               .output.find("recompute  ") != std::string::npos);
@@ -217,7 +200,7 @@ TEST_CASE("search --recompute: some activations are kept, and the scenario writt
 
 TEST_CASE("search --recompute: nothing to choose is wrong input") {
   const Desk desk;
-  desk.scratch.file("s.json", scenario("zb-h1", 2, 1, 2, 0));
+  desk.file("s.json", scenario("zb-h1", 2, 1, 2, 0));
   const ProgramRun done = desk.run({"search", "s.json", "--recompute"});
   CHECK(done.code == 3);
   CHECK(done.errors.find("/recompute: nothing is recomputed") != std::string::npos);
@@ -225,16 +208,16 @@ TEST_CASE("search --recompute: nothing to choose is wrong input") {
 
 TEST_CASE("search: a backward stated only as a whole stays whole") {
   const Desk desk;
-  desk.scratch.file("s.json", R"({
+  desk.file("s.json", R"({
     "model": { "stages": [ { "forward_us": 1, "backward_us": 2 },
                            { "forward_us": 1, "backward_us": 2 } ] },
     "hardware": { "name": "ideal", "devices": 2 },
     "schedule": { "name": "1f1b", "microbatches": 4 } })");
-  const json found = desk.json_of(
-      {"search", "s.json", "--evaluations", "500", "-o", "o.csv", "--force", "--json"});
+  const json found =
+      desk.json_of({"search", "s.json", "--evaluations", "500", "-o", "o.csv", "--force"});
   CHECK(found["makespan_us"] == 15);
   CHECK(found["proven"] == true);
-  CHECK(content_of(desk.scratch.path("o.csv")).find('I') == std::string::npos);
+  CHECK(content_of(desk.path("o.csv")).find('I') == std::string::npos);
   CHECK(desk.run({"search", "s.json", "--evaluations", "500"})
             .output.find("proven: no order on the placements tried is shorter") !=
         std::string::npos);
@@ -257,8 +240,8 @@ TEST_CASE("search: a factor that holds throughout is searched as if stages state
                 {"schedule", {{"name", "1f1b"}, {"microbatches", 2}}},
                 {"chance", {{"stragglers", {{{"rank", 2}, {"factor", 0.5}}}}}}};
   const auto found = [&] {
-    desk.scratch.file("s.json", document.dump());
-    return desk.json_of({"search", "s.json", "--evaluations", "5000", "--json"});
+    desk.file("s.json", document.dump());
+    return desk.json_of({"search", "s.json", "--evaluations", "5000"});
   };
   const json faster = found();
   document.erase("chance");
@@ -279,8 +262,8 @@ TEST_CASE("search: nothing is proven where a rank is slow for some microbatches 
       {"hardware", {{"name", "ideal"}, {"devices", 2}}},
       {"schedule", {{"name", "1f1b"}, {"microbatches", 2}}},
       {"chance", {{"stragglers", {{{"rank", 0}, {"factor", 2}, {"from", 0}, {"until", 1}}}}}}};
-  desk.scratch.file("s.json", document.dump());
-  const json found = desk.json_of({"search", "s.json", "--evaluations", "2000", "--json"});
+  desk.file("s.json", document.dump());
+  const json found = desk.json_of({"search", "s.json", "--evaluations", "2000"});
   CHECK(found["proven"] == false);
   CHECK(found["bound_us"].is_null());
 }
@@ -291,8 +274,8 @@ TEST_CASE("search: nothing is proven where overlap cells save the host's time") 
   json document = json::parse(scenario("looped-bfs", 1, 2, 5, 0));
   document["model"]["stages"][1]["recompute_us"] = 4;
   document["overheads"]["host_us"] = 2;
-  desk.scratch.file("s.json", document.dump());
-  const json found = desk.json_of({"search", "s.json", "--evaluations", "2000", "--json"});
+  desk.file("s.json", document.dump());
+  const json found = desk.json_of({"search", "s.json", "--evaluations", "2000"});
   CHECK(found["proven"] == false);
   CHECK(found["bound_us"].is_null());
 }
@@ -309,15 +292,14 @@ TEST_CASE("search: a whole B that is shorter than I and W is decided in the sear
                 {"hardware", {{"name", "ideal"}, {"devices", 3}}},
                 {"schedule", {{"name", "1f1b"}, {"microbatches", 1}}}};
   const auto found = [&] {
-    desk.scratch.file("s.json", document.dump());
-    return desk.json_of(
-        {"search", "s.json", "--evaluations", "2000", "-o", "o.csv", "--force", "--json"});
+    desk.file("s.json", document.dump());
+    return desk.json_of({"search", "s.json", "--evaluations", "2000", "-o", "o.csv", "--force"});
   };
   // F 1, 6, 8, I 3, then B 4 of stage 1 and B 4 of stage 0; W 6 of stage 2 meanwhile.
   const json whole = found();
   CHECK(whole["makespan_us"] == 26);
   CHECK(whole["proven"] == true);
-  CHECK(content_of(desk.scratch.path("o.csv")).find("0B0") != std::string::npos);
+  CHECK(content_of(desk.path("o.csv")).find("0B0") != std::string::npos);
   document["overheads"]["optimizer_us"] = 5;
   const json updated = found();
   CHECK(updated["makespan_us"] == 31);
@@ -346,11 +328,11 @@ json priced_scenario() {
 TEST_CASE(
     "search: p 8, m 32 at catalogue prices: within 1.5 % of the bound, 1 % below named orders") {
   const Desk desk;
-  desk.scratch.file("s.json", priced_scenario().dump());
+  desk.file("s.json", priced_scenario().dump());
   for (const char* memory : {"79GiB", "55GiB"}) {
     CAPTURE(memory);
     const json found =
-        desk.json_of({"search", "s.json", "--memory", memory, "--evaluations", "20000", "--json"});
+        desk.json_of({"search", "s.json", "--memory", memory, "--evaluations", "20000"});
     const auto makespan = found["makespan_us"].get<double>();
     CHECK(found["bound_us"].get<double>() <= makespan);
     CHECK(makespan <= 1.015 * found["bound_us"].get<double>());
@@ -366,8 +348,8 @@ TEST_CASE("search: reductions behind the last pass count, so an order without a 
   json document = priced_scenario();
   document["parallel"]["chunks"] = 1;
   document["schedule"]["name"] = "zb-h2";
-  desk.scratch.file("s.json", document.dump());
-  const json found = desk.json_of({"search", "s.json", "--evaluations", "2000", "--json"});
+  desk.file("s.json", document.dump());
+  const json found = desk.json_of({"search", "s.json", "--evaluations", "2000"});
   CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
   CHECK(found["makespan_us"].get<double>() <= 1.002 * found["bound_us"].get<double>());
 }
@@ -377,11 +359,11 @@ TEST_CASE("search: what links and received activations add is searched on with t
   json document = json::parse(scenario("zb-h1", 3, 1, 3, 0));
   document["hardware"] = {{"name", "ideal"}, {"devices", 3}, {"bandwidth_bytes_per_s", 1e6}};
   for (json& stage : document["model"]["stages"]) stage["activation_bytes"] = 25;
-  desk.scratch.file("s.json", document.dump());
+  desk.file("s.json", document.dump());
   for (const char* memory : {"100GB", "60"}) {
     CAPTURE(memory);
     const json found =
-        desk.json_of({"search", "s.json", "--memory", memory, "--evaluations", "3000", "--json"});
+        desk.json_of({"search", "s.json", "--memory", memory, "--evaluations", "3000"});
     CHECK((found["proven"] == true || found["evaluations"] >= 3000));
     CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
   }
@@ -389,26 +371,25 @@ TEST_CASE("search: what links and received activations add is searched on with t
 
 TEST_CASE("search --communication: weights are gathered ahead, and the order found runs so") {
   const Desk desk;
-  desk.scratch.file(
-      "late.csv",
-      "0UNSHARD,0F0,1UNSHARD,1F0,1B0,1RESHARD,1REDUCE_GRAD,0B0,0RESHARD,0REDUCE_GRAD\n");
+  desk.file("late.csv",
+            "0UNSHARD,0F0,1UNSHARD,1F0,1B0,1RESHARD,1REDUCE_GRAD,0B0,0RESHARD,0REDUCE_GRAD\n");
   const json stage{{"forward_us", 2}, {"backward_us", 2}, {"parameter_bytes", 4}};
   json document{{"model", {{"stages", {stage, stage}}}},
                 {"hardware", {{"name", "ideal"}, {"devices", 2}, {"bandwidth_bytes_per_s", 1e6}}},
                 {"parallel", {{"data", 2}}},
                 {"memory", {{"zero", 3}}},
                 {"schedule", {{"file", "late.csv"}, {"communication", "written"}}}};
-  const std::string given = desk.scratch.file("given.json", document.dump());
-  const json found = desk.json_of(
-      {"search", given, "--communication", "--evaluations", "40", "-o", "early.csv", "--json"});
+  const std::string given = desk.file("given.json", document.dump());
+  const json found =
+      desk.json_of({"search", given, "--communication", "--evaluations", "40", "-o", "early.csv"});
   // Gather 0-2, F 2-4, gather 4-6, F 6-8, B 8-10 and 10-12, the second reduction 12-14; the second
   // gather behind the first saves 2.
   CHECK(found["given_us"] == 14);
   CHECK(found["makespan_us"] == 12);
   CHECK(found["origin"].get<std::string>().find("UNSHARD") != std::string::npos);
   document["schedule"]["file"] = "early.csv";
-  const std::string moved = desk.scratch.file("moved.json", document.dump());
-  CHECK(desk.json_of({"run", moved, "--json"})["makespan_us"] == 12);
+  const std::string moved = desk.file("moved.json", document.dump());
+  CHECK(desk.json_of({"run", moved})["makespan_us"] == 12);
 }
 
 }  // namespace penstock::testing

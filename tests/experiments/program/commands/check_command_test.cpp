@@ -9,116 +9,102 @@
 namespace penstock::testing {
 
 TEST_CASE("check: an order of a bidirectional schedule needs no --chains, and the result says so") {
-  const Scratch scratch;
-  const std::string folder = scratch.path("");
+  const Desk desk;
   for (const char* name : {"dualpipe", "chimera"}) {
     CAPTURE(name);
-    scratch.file(
-        "order.csv",
-        run_penstock({"schedule", name, "--ranks", "4", "--microbatches", "8"}, folder).output);
-    const ProgramRun check = run_penstock({"check", "order.csv"}, folder);
+    desk.file("order.csv",
+              desk.run({"schedule", name, "--ranks", "4", "--microbatches", "8"}).output);
+    const ProgramRun check = desk.run({"check", "order.csv"});
     CHECK(check.code == 0);
     CHECK(check.output.find("placement bidirectional") != std::string::npos);
     CHECK(check.output.find("chains inferred: \"0,1,2,3;4,5,6,7\"") != std::string::npos);
-    const auto document =
-        nlohmann::json::parse(run_penstock({"check", "order.csv", "--json"}, folder).output);
+    const auto document = desk.json_of({"check", "order.csv"});
     CHECK(document["inferred_chains"] == nlohmann::json{{0, 1, 2, 3}, {4, 5, 6, 7}});
-    const ProgramRun given =
-        run_penstock({"check", "order.csv", "--chains", "0,1,2,3;4,5,6,7"}, folder);
+    const ProgramRun given = desk.run({"check", "order.csv", "--chains", "0,1,2,3;4,5,6,7"});
     CHECK(given.code == 0);
     CHECK(given.output.find("inferred") == std::string::npos);
-    CHECK(run_penstock({"check", "order.csv", "--chains", "0,1,2,3,4,5,6,7"}, folder).code == 1);
+    CHECK(desk.run({"check", "order.csv", "--chains", "0,1,2,3,4,5,6,7"}).code == 1);
   }
 }
 
 TEST_CASE("check: an order that comes with Penstock is found by name") {
-  const Scratch elsewhere;
+  const Desk desk;
   for (const char* name : {"late_receives.csv", "experiments/scenarios/late_receives.csv"}) {
-    CHECK(run_penstock({"check", name}, elsewhere.path("")).code == 0);
+    CHECK(desk.run({"check", name}).code == 0);
   }
 }
 
 TEST_CASE("check, run: - is standard input, even beside a folder of that name") {
-  const Scratch scratch;
-  std::filesystem::create_directory(scratch.path("-"));
-  const StandardInput order(scratch.file("order.csv", "0F0,0B0\n"));
-  CHECK(run_penstock({"check", "-"}, scratch.path("")).code == 0);
+  const Desk desk;
+  std::filesystem::create_directory(desk.path("-"));
+  const StandardInput order(desk.file("order.csv", "0F0,0B0\n"));
+  CHECK(desk.run({"check", "-"}).code == 0);
   const StandardInput scenario(PENSTOCK_ROOT "/experiments/scenarios/first_run.json");
-  CHECK(run_penstock({"run", "-"}, scratch.path("")).code == 0);
+  CHECK(desk.run({"run", "-"}).code == 0);
 }
 
 TEST_CASE("check: a last rank without actions counts, and is named") {
-  const Scratch scratch;
-  scratch.file("order.csv", "0F0,0B0\n\n");
-  const ProgramRun check = run_penstock({"check", "order.csv"}, scratch.path(""));
+  const Desk desk;
+  desk.file("order.csv", "0F0,0B0\n\n");
+  const ProgramRun check = desk.run({"check", "order.csv"});
   CHECK(check.code == 0);
   CHECK(check.output.find("p 2, ") != std::string::npos);
   CHECK(check.output.find("\nranks without actions: 1\n") != std::string::npos);
 }
 
 TEST_CASE("check --torch: an order that the release does not train is a fault") {
-  const Scratch scratch;
-  scratch.file("order.csv", "0F0,0B0,0REDUCE_GRAD\n");
-  CHECK(run_penstock({"check", "order.csv"}, scratch.path("")).code == 0);
-  CHECK(run_penstock({"check", "order.csv", "--torch", "2.14"}, scratch.path("")).code == 0);
-  const ProgramRun check =
-      run_penstock({"check", "order.csv", "--torch", "2.15"}, scratch.path(""));
+  const Desk desk;
+  desk.file("order.csv", "0F0,0B0,0REDUCE_GRAD\n");
+  CHECK(desk.run({"check", "order.csv"}).code == 0);
+  CHECK(desk.run({"check", "order.csv", "--torch", "2.14"}).code == 0);
+  const ProgramRun check = desk.run({"check", "order.csv", "--torch", "2.15"});
   CHECK(check.code == 1);
   CHECK(check.output.starts_with(
       "order.csv: row 0, column 0: PyTorch 2.15 does not train it: there each SEND and "));
 }
 
 TEST_CASE("run: an order of a bidirectional schedule from a file needs no chains") {
-  const Scratch scratch;
-  const std::string folder = scratch.path("");
-  scratch.file(
-      "order.csv",
-      run_penstock({"schedule", "dualpipe", "--ranks", "2", "--microbatches", "4"}, folder).output);
+  const Desk desk;
+  desk.file("order.csv",
+            desk.run({"schedule", "dualpipe", "--ranks", "2", "--microbatches", "4"}).output);
   const std::string model = R"({ "model": { "stages": [
       {"forward_us": 1, "backward_input_us": 1, "backward_weight_us": 1},
       {"forward_us": 1, "backward_input_us": 1, "backward_weight_us": 1} ] }, )";
-  scratch.file("file.json", model + R"("schedule": { "file": "order.csv" } })");
-  scratch.file("name.json", model + R"("schedule": { "name": "dualpipe", "microbatches": 4 } })");
+  desk.file("file.json", model + R"("schedule": { "file": "order.csv" } })");
+  desk.file("name.json", model + R"("schedule": { "name": "dualpipe", "microbatches": 4 } })");
   const auto makespan = [&](const char* scenario) {
-    return nlohmann::json::parse(run_penstock({"run", scenario, "--json"}, folder).output)
-        .at("makespan_us");
+    return desk.json_of({"run", scenario}).at("makespan_us");
   };
   CHECK(makespan("file.json") == makespan("name.json"));
 }
 
 TEST_CASE("convert: of a scenario, overlap cells and bytes of transfers stay") {
-  const Scratch scratch;
-  const std::string folder = scratch.path("");
+  const Desk desk;
   const std::string stage =
       R"({"forward_us": 1, "backward_input_us": 1, "backward_weight_us": 1, "activation_bytes": 7})";
-  scratch.file("s.json", R"({ "model": { "stages": [)" + stage + "," + stage +
-                             R"(] }, "schedule": { "name": "dualpipe", "microbatches": 4 } })");
-  run_penstock({"run", "s.json", "--write-order", "run.csv", "--trace", "run.json"}, folder);
-  run_penstock({"convert", "s.json", "converted.csv"}, folder);
-  run_penstock({"convert", "s.json", "converted.json", "--to", "chrome-trace"}, folder);
-  const std::string order = content_of(scratch.path("run.csv"));
+  desk.file("s.json", R"({ "model": { "stages": [)" + stage + "," + stage +
+                          R"(] }, "schedule": { "name": "dualpipe", "microbatches": 4 } })");
+  desk.run({"run", "s.json", "--write-order", "run.csv", "--trace", "run.json"});
+  desk.run({"convert", "s.json", "converted.csv"});
+  desk.run({"convert", "s.json", "converted.json", "--to", "chrome-trace"});
+  const std::string order = content_of(desk.path("run.csv"));
   CHECK(order.find("OVERLAP_F_B") != std::string::npos);
-  CHECK(content_of(scratch.path("converted.csv")) == order);
-  const std::string trace = content_of(scratch.path("run.json"));
+  CHECK(content_of(desk.path("converted.csv")) == order);
+  const std::string trace = content_of(desk.path("run.json"));
   CHECK(trace.find(R"("bytes":7)") != std::string::npos);
-  CHECK(content_of(scratch.path("converted.json")) == trace);
+  CHECK(content_of(desk.path("converted.json")) == trace);
 }
 
 TEST_CASE("an order that is written without its rule says what it loses") {
-  const Scratch scratch;
-  const std::string folder = scratch.path("");
+  const Desk desk;
   const std::string stage = R"({"forward_us": 1, "backward_input_us": 1, "backward_weight_us": 1})";
-  scratch.file("s.json", R"({ "model": { "stages": [)" + stage + "," + stage +
-                             R"(] }, "schedule": { "name": "1f1b", "microbatches": 4 } })");
+  desk.file("s.json", R"({ "model": { "stages": [)" + stage + "," + stage +
+                          R"(] }, "schedule": { "name": "1f1b", "microbatches": 4 } })");
   const auto said = [&](const std::string& name) {
     const std::string setting = "/schedule/name=" + name;
     const std::string run =
-        run_penstock({"run", "s.json", "--set", setting, "--write-order", "a.csv", "--force"},
-                     folder)
-            .errors;
-    CHECK(
-        run_penstock({"convert", "s.json", "b.csv", "--set", setting, "--force"}, folder).errors ==
-        run);
+        desk.run({"run", "s.json", "--set", setting, "--write-order", "a.csv", "--force"}).errors;
+    CHECK(desk.run({"convert", "s.json", "b.csv", "--set", setting, "--force"}).errors == run);
     return run;
   };
   CHECK(said("1f1b") == "");

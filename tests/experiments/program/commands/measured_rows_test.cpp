@@ -18,9 +18,7 @@ using nlohmann::json;
 TEST_CASE("measured rows: a run takes its times from a store, and prints which rows these were") {
   // 1 example of 1 and 2 measured: rows 1 to 3 at one, 4 to 6 at two, between which it lies.
   const Workplace workplace;
-  const ProgramRun run = workplace.run({"run", "s.json", "--json"});
-  CHECK(run.code == 0);
-  const json document = json::parse(run.output);
+  const json document = workplace.json_of({"run", "s.json"});
   CHECK(document["makespan_us"] == 120);
   CHECK(ids_of(document["profile_rows"]) == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
   CHECK(document["profile_rows"][0]["state"] == "valid");
@@ -39,9 +37,8 @@ TEST_CASE("measured rows: suspect ones are refused by number, unless that is all
                             "penstock profile check machine.profile says why, and with --budget 10 "
                             "measures them again; to use them as they are: penstock run "
                             "--allow-stale") != std::string::npos);
-  const ProgramRun allowed = workplace.run({"run", "s.json", "--allow-stale", "--json"});
-  CHECK(allowed.code == 0);
-  CHECK(json::parse(allowed.output)["profile_rows"][1]["state"] == "suspect");
+  const json allowed = workplace.json_of({"run", "s.json", "--allow-stale"});
+  CHECK(allowed["profile_rows"][1]["state"] == "suspect");
 }
 
 TEST_CASE(
@@ -49,14 +46,14 @@ TEST_CASE(
   // Without row 1 there is no forward at one example: what is left at two scales.
   const Workplace workplace;
   workplace.change(1, RowState::retired);
-  json document = json::parse(workplace.run({"run", "s.json", "--json"}).output);
+  json document = workplace.json_of({"run", "s.json"});
   CHECK(ids_of(document["profile_rows"]) == std::vector<std::int64_t>{4, 5, 6});
   CHECK(document["makespan_us"] == 120);
   // A forward that takes 20 us, measured now: (4 + 1) * (20 + 14) us.
   std::vector<ProfileRow> again{mlp_rows({1})[0]};
   again[0].samples_ns.assign(10, 20'000);
   workplace.store().add(again);
-  document = json::parse(workplace.run({"run", "s.json", "--json"}).output);
+  document = workplace.json_of({"run", "s.json"});
   CHECK(ids_of(document["profile_rows"]) == std::vector<std::int64_t>{2, 3, 4, 5, 6, 7});
   CHECK(document["makespan_us"] == 170);
   workplace.change(4, RowState::retired);
@@ -87,9 +84,9 @@ TEST_CASE("measured rows: by tokens, it does not matter how these are shared out
   }
   const Workplace workplace(rows);
   const auto makespan = [&](const std::vector<std::string>& settings) {
-    std::vector<std::string> words{"run", "s.json", "--json"};
+    std::vector<std::string> words{"run", "s.json"};
     for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
-    return json::parse(workplace.run(words).output)["makespan_us"];
+    return workplace.json_of(words)["makespan_us"];
   };
   CHECK(makespan({}) == 120);
   CHECK(makespan({"/model/sequence=32"}) == 240);
@@ -107,14 +104,14 @@ TEST_CASE("measured rows: a block of several parts takes what all of them take t
     rows.push_back(row);
   }
   const Workplace workplace(rows);
-  workplace.scratch.file("s.json", R"({
+  workplace.file("s.json", R"({
     "model": { "layers": [ { "parts": [ { "kind": "norm", "hidden": 8 },
                              { "kind": "mlp", "hidden": 8, "intermediate": 32 } ], "repeat": 2 } ],
                "sequence": 16, "microbatch": 1 },
     "hardware": { "name": "measured", "profile": "machine.profile" },
     "parallel": { "pipeline": 2 },
     "schedule": { "name": "1f1b", "microbatches": 4 } })");
-  const json document = json::parse(workplace.run({"run", "s.json", "--json"}).output);
+  const json document = workplace.json_of({"run", "s.json"});
   CHECK(document["makespan_us"] == 160);
   CHECK(document["profile_rows"].size() == 6);
 }
@@ -123,7 +120,7 @@ TEST_CASE("measured rows: a snapshot says the same as its store, and stays what 
   const Workplace workplace;
   workplace.change(2, RowState::suspect);
   REQUIRE(workplace.run({"profile", "snapshot", "machine.profile", "-o", "p.json"}).code == 0);
-  const json snapshot = json::parse(content_of(workplace.scratch.path("p.json")));
+  const json snapshot = json::parse(content_of(workplace.path("p.json")));
   CHECK(snapshot["profile"]["rows"].size() == 6);
   CHECK(snapshot["profile"]["layers"][0]["numbers"]["hidden"] == 8);
   const auto run = [&](const char* profile, bool stale) {
@@ -143,9 +140,9 @@ TEST_CASE("measured rows: a snapshot says the same as its store, and stays what 
 TEST_CASE("measured rows: a changed snapshot is refused, and one without a checksum is unchecked") {
   const Workplace workplace;
   REQUIRE(workplace.run({"profile", "snapshot", "machine.profile", "-o", "p.json"}).code == 0);
-  const json snapshot = json::parse(content_of(workplace.scratch.path("p.json")));
+  const json snapshot = json::parse(content_of(workplace.path("p.json")));
   const auto run = [&](const json& profile) {
-    workplace.scratch.file("p.json", profile.dump());
+    workplace.file("p.json", profile.dump());
     return workplace.run({"run", "s.json", "--set", "/hardware/profile=p.json"});
   };
   const ProgramRun plain = run(snapshot);
@@ -185,8 +182,7 @@ TEST_CASE("measured rows: a run says that they are of another machine, and JSON 
     const std::string setting = fmt::format("/hardware/profile={}", profile);
     const ProgramRun text = workplace.run({"run", "s.json", "--set", setting});
     CHECK(text.output.find("layer times are of cores 3, made-up; this is ") != std::string::npos);
-    const json document =
-        json::parse(workplace.run({"run", "s.json", "--json", "--set", setting}).output);
+    const json document = workplace.json_of({"run", "s.json", "--set", setting});
     CHECK(document["profile_environment"] == json{{"cores", "3"}, {"cpu", "made-up"}});
     CHECK(says(document["notes"].dump()));
   }
@@ -207,8 +203,7 @@ TEST_CASE("measured rows: of several other machines, one is to be chosen for a s
   REQUIRE(workplace
               .run({"profile", "snapshot", "machine.profile", "--environment", "2", "-o", "p.json"})
               .code == 0);
-  const json document = json::parse(
-      workplace.run({"run", "s.json", "--json", "--set", "/hardware/profile=p.json"}).output);
+  const json document = workplace.json_of({"run", "s.json", "--set", "/hardware/profile=p.json"});
   CHECK(document["makespan_us"] == 5 * 300);
   CHECK(ids_of(document["profile_rows"]) == std::vector<std::int64_t>{4, 5, 6});
   CHECK(workplace.run({"profile", "snapshot", "machine.profile", "--environment", "9", "-o", "-"})
@@ -218,7 +213,7 @@ TEST_CASE("measured rows: of several other machines, one is to be chosen for a s
 TEST_CASE(
     "measured rows: a store with a row that cannot be read is refused, and says how to go on") {
   const Workplace workplace;
-  Database(workplace.scratch.path("machine.profile"), Database::Access::write)
+  Database(workplace.path("machine.profile"), Database::Access::write)
       .run("UPDATE profile SET shape = 'x' WHERE id = 3");
   const ProgramRun refused = workplace.run({"run", "s.json"});
   CHECK(refused.code == 3);

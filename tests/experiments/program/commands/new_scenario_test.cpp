@@ -18,17 +18,12 @@ namespace fs = std::filesystem;
 const std::string llama = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json";
 
 /// A folder with a model in models/ and an empty out/.
-struct StarterFolder {
+struct StarterFolder : Desk {
   StarterFolder() {
-    fs::create_directories(scratch.path("models"));
-    fs::create_directories(scratch.path("out"));
-    fs::copy_file(llama, scratch.path("models/llama.json"));
+    fs::create_directories(path("models"));
+    fs::create_directories(path("out"));
+    fs::copy_file(llama, path("models/llama.json"));
   }
-  ProgramRun run(const std::vector<std::string>& arguments) const {
-    return run_penstock(arguments, scratch.path(""));
-  }
-
-  Scratch scratch;
 };
 
 TEST_CASE("new alone writes a scenario that runs") {
@@ -36,10 +31,10 @@ TEST_CASE("new alone writes a scenario that runs") {
   const ProgramRun made = folder.run({"new"});
   CHECK(made.code == 0);
   CHECK(made.errors.empty());
-  folder.scratch.file("my.json", made.output);
+  folder.file("my.json", made.output);
   CHECK(folder.run({"run", "my.json"}).code == 0);
   CHECK(folder.run({"new", "-o", "same.json"}).output.empty());
-  CHECK(content_of(folder.scratch.path("same.json")) == made.output);
+  CHECK(content_of(folder.path("same.json")) == made.output);
 }
 
 TEST_CASE("new names the model as seen from where the scenario will be") {
@@ -50,13 +45,13 @@ TEST_CASE("new names the model as seen from where the scenario will be") {
   CHECK(here.code == 0);
   CHECK(here.errors.starts_with("penstock: judged "));
   CHECK(nlohmann::json::parse(here.output)["model"]["file"] == "models/llama.json");
-  folder.scratch.file("my.json", here.output);
+  folder.file("my.json", here.output);
   CHECK(folder.run({"run", "my.json"}).code == 0);
 
   std::vector<std::string> elsewhere = asked;
   elsewhere.insert(elsewhere.end(), {"-o", "out/my.json"});
   CHECK(folder.run(elsewhere).code == 0);
-  const auto document = nlohmann::json::parse(content_of(folder.scratch.path("out/my.json")));
+  const auto document = nlohmann::json::parse(content_of(folder.path("out/my.json")));
   CHECK(document["model"]["file"] == "../models/llama.json");
   CHECK(folder.run({"run", "out/my.json"}).code == 0);
 }
@@ -66,15 +61,15 @@ TEST_CASE("new takes a machine by its file, as run does") {
   const std::string machines = std::string(PENSTOCK_ROOT) + "/hardware_models/catalogue/";
   auto machine = nlohmann::json::parse(content_of(machines + "dgx-h100.json"));
   machine["name"] = "mine";
-  fs::create_directories(folder.scratch.path("hw"));
-  folder.scratch.file("hw/mine.json", machine.dump());
+  fs::create_directories(folder.path("hw"));
+  folder.file("hw/mine.json", machine.dump());
   std::vector<std::string> asked{"new",        "--model",      "models/llama.json",
                                  "--hardware", "hw/mine.json", "--devices",
                                  "8",          "-o",           "out/my.json"};
   const ProgramRun made = folder.run(asked);
   CHECK(made.errors.starts_with("penstock: judged "));
   CHECK(made.code == 0);
-  const auto document = nlohmann::json::parse(content_of(folder.scratch.path("out/my.json")));
+  const auto document = nlohmann::json::parse(content_of(folder.path("out/my.json")));
   CHECK(document["hardware"]["file"] == "../hw/mine.json");
   CHECK_FALSE(document["hardware"].contains("name"));
   CHECK(folder.run({"run", "out/my.json"}).code == 0);
@@ -82,7 +77,7 @@ TEST_CASE("new takes a machine by its file, as run does") {
   asked[4] = "dgx-h100";
   CHECK(folder.run(asked).errors == made.errors);
 
-  fs::copy_file(machines + "h100-sxm5-80gb.json", folder.scratch.path("hw/device.json"));
+  fs::copy_file(machines + "h100-sxm5-80gb.json", folder.path("hw/device.json"));
   asked[4] = "hw/device.json";
   const ProgramRun device = folder.run(asked);
   CHECK(device.code == 3);
@@ -103,7 +98,7 @@ TEST_CASE("new writes nothing where no layout fits") {
   CHECK(made.code == 1);
   CHECK(made.output.empty());
   CHECK(made.errors.starts_with("penstock: nothing written: "));
-  CHECK_FALSE(fs::exists(folder.scratch.path("my.json")));
+  CHECK_FALSE(folder.has("my.json"));
 }
 
 TEST_CASE("new refuses half a question, and an output that is its model") {
@@ -131,10 +126,10 @@ TEST_CASE("a path is kept where it is absolute, and follows links of folders") {
   const StarterFolder folder;
   CHECK(path_seen_from("anywhere", "/models/m.json") == "/models/m.json");
   CHECK(path_seen_from("", "m.json") == "m.json");
-  fs::create_directories(folder.scratch.path("deep/er"));
-  fs::create_directory_symlink(folder.scratch.path("deep/er"), folder.scratch.path("link"));
-  const std::string seen = path_seen_from(
-      folder.scratch.path("link"), fs::relative(folder.scratch.path("models/llama.json")).string());
+  fs::create_directories(folder.path("deep/er"));
+  fs::create_directory_symlink(folder.path("deep/er"), folder.path("link"));
+  const std::string seen =
+      path_seen_from(folder.path("link"), fs::relative(folder.path("models/llama.json")).string());
   CHECK(seen == "../../models/llama.json");
   const std::string lengths = R"({"batch": {"lengths": {"file": "lengths.txt"}}})";
   CHECK(moved_text(lengths, "layouts").find("../lengths.txt") != std::string::npos);

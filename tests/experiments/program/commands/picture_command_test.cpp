@@ -20,21 +20,14 @@ constexpr const char* sized = R"({
   "hardware": { "name": "ideal", "devices": 2 },
   "schedule": { "name": "1f1b", "microbatches": 4 } })";
 
-class Desk {
- public:
-  Desk() { scratch.file("s.json", sized); }
-  ProgramRun run(const std::vector<std::string>& arguments) const {
-    return run_penstock(arguments, scratch.path(""));
-  }
-  bool has(const std::string& file) const { return std::filesystem::exists(scratch.path(file)); }
-
-  Scratch scratch;
+struct PictureDesk : Desk {
+  PictureDesk() { file("s.json", sized); }
 };
 
 }  // namespace
 
 TEST_CASE("pictures: a file whose suffix is that of another format is refused before the run") {
-  const Desk desk;
+  const PictureDesk desk;
   for (const char* command : {"run", "explain"}) {
     CAPTURE(command);
     const ProgramRun run = desk.run({command, "s.json", "--png", "x.svg"});
@@ -48,19 +41,19 @@ TEST_CASE("pictures: a file whose suffix is that of another format is refused be
 }
 
 TEST_CASE("pictures: a cut is drawn as PNG") {
-  const Desk desk;
+  const PictureDesk desk;
   const std::string model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json";
   const ProgramRun run =
       desk.run({"partition", model, "--hardware", "dgx-h100", "--ranks", "4", "--png", "cut.png"});
   CHECK(run.code == 0);
   REQUIRE(desk.has("cut.png"));
-  const std::string picture = content_of(desk.scratch.path("cut.png"));
+  const std::string picture = content_of(desk.path("cut.png"));
   CHECK(picture.substr(0, 8) == "\x89PNG\r\n\x1a\n");
   CHECK(picture.size() > 1000);
 }
 
 TEST_CASE("pictures: each command that draws takes width, height, title and font size") {
-  const Desk desk;
+  const PictureDesk desk;
   const std::vector<std::string> look{"--width",     "321", "--height", "300",
                                       "--font-size", "8",   "--title",  "Figure 1"};
   const std::vector<std::vector<std::string>> commands{
@@ -73,7 +66,7 @@ TEST_CASE("pictures: each command that draws takes width, height, title and font
     CAPTURE(command[0]);
     command.insert(command.end(), look.begin(), look.end());
     REQUIRE(desk.run(command).code == 0);
-    const std::string svg = content_of(desk.scratch.path("a.svg"));
+    const std::string svg = content_of(desk.path("a.svg"));
     CHECK(svg.find("width=\"321px\" height=\"300px\"") != std::string::npos);
     CHECK(svg.find(">Figure 1</text>") != std::string::npos);
     CHECK(svg.find("font-size=\"8\"") != std::string::npos);
@@ -83,7 +76,7 @@ TEST_CASE("pictures: each command that draws takes width, height, title and font
 }
 
 TEST_CASE("gallery: it makes its folder") {
-  const Desk desk;
+  const PictureDesk desk;
   REQUIRE(desk.run({"gallery", "--ranks", "2", "--microbatches", "4", "-o", "new/folder"}).code ==
           0);
   CHECK(desk.has("new/folder/1f1b.svg"));
@@ -93,7 +86,7 @@ TEST_CASE("gallery: it makes its folder") {
 }
 
 TEST_CASE("gallery: one that is stopped leaves no folder") {
-  const Desk desk;
+  const PictureDesk desk;
   CHECK(desk.run({"gallery", "--ranks", "64", "--microbatches", "4096", "-o", "new/folder",
                   "--timeout", "0.1"})
             .code == 4);
@@ -101,20 +94,20 @@ TEST_CASE("gallery: one that is stopped leaves no folder") {
 }
 
 TEST_CASE("gallery: the committed pictures have the titles that it draws") {
-  const Desk desk;
+  const PictureDesk desk;
   REQUIRE(desk.run({"gallery", "-o", "drawn"}).code == 0);
   for (const auto& file :
        std::filesystem::directory_iterator(PENSTOCK_ROOT "/experiments/gallery")) {
     const std::string name = file.path().filename();
     CAPTURE(name);
     const auto committed = texts_in(content_of(file.path()));
-    const auto now = texts_in(content_of(desk.scratch.path("drawn/" + name)));
+    const auto now = texts_in(content_of(desk.path("drawn/" + name)));
     CHECK(std::equal(now.begin(), now.begin() + 2, committed.begin()));
   }
 }
 
 TEST_CASE("plot: the data of each kind are CSV, with a picture or without") {
-  const Desk desk;
+  const PictureDesk desk;
   REQUIRE(desk.run({"run", "s.json", "--timeline", "s.timeline"}).code == 0);
   for (const char* from : {"s.json", "s.timeline"}) {
     CAPTURE(from);
@@ -135,7 +128,7 @@ TEST_CASE("plot: the data of each kind are CSV, with a picture or without") {
 }
 
 TEST_CASE("plot: a run is drawn as its timeline where no kind is given, rows of a sweep as lines") {
-  const Desk desk;
+  const PictureDesk desk;
   REQUIRE(desk.run({"run", "s.json", "--timeline", "s.timeline"}).code == 0);
   REQUIRE(desk.run({"sweep", "s.json", "--vary", "/schedule/microbatches=1..4", "-o", "s.jsonl"})
               .code == 0);
@@ -151,7 +144,7 @@ TEST_CASE("plot: a run is drawn as its timeline where no kind is given, rows of 
 }
 
 TEST_CASE("plot: a study of bubbles keeps to --max-memory") {
-  const Desk desk;
+  const PictureDesk desk;
   const ProgramRun run =
       desk.run({"plot", "--kind", "bubble", "--schedules", "1f1b", "--microbatches", "65536", "-o",
                 "a.svg", "--max-memory", "100MB"});
@@ -161,7 +154,7 @@ TEST_CASE("plot: a study of bubbles keeps to --max-memory") {
 }
 
 TEST_CASE("plot: options that do not go together are refused") {
-  const Desk desk;
+  const PictureDesk desk;
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"plot", "--kind", "bubble"},
            {"plot", "--kind", "memory", "-o", "a.svg"},

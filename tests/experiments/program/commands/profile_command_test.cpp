@@ -60,15 +60,13 @@ TEST_CASE("profile: the examples of its help run as they stand there") {
   CHECK(ran == 6);
   CHECK(workplace.store().row(RowId{2})->state == RowState::retired);
   CHECK(workplace.store().verdicts(RowId{2}).back().why == "the fan was broken");
-  CHECK(std::filesystem::exists(workplace.scratch.path("machine.json")));
+  CHECK(workplace.has("machine.json"));
 }
 
 TEST_CASE("profile: list counts rows by kernel and by environment") {
   const Workplace workplace;
   workplace.change(1, RowState::suspect);
-  const ProgramRun run = workplace.run({"profile", "list", "machine.profile", "--json"});
-  CHECK(run.code == 0);
-  const json document = json::parse(run.output);
+  const json document = workplace.json_of({"profile", "list", "machine.profile"});
   CHECK(document["rows"] == 6);
   REQUIRE(document["kernels"].size() == 3);
   const json& forward = document["kernels"][2];
@@ -92,8 +90,7 @@ TEST_CASE("profile: show tells all of a row, and of one that is not there that i
     CAPTURE(part);
     CHECK(run.output.find(part) != std::string::npos);
   }
-  const json document =
-      json::parse(workplace.run({"profile", "show", "machine.profile", "2", "--json"}).output);
+  const json document = workplace.json_of({"profile", "show", "machine.profile", "2"});
   CHECK(document["row"]["samples_ns"].size() == 10);
   CHECK(document["verdicts"].size() == 2);
   const ProgramRun missing = workplace.run({"profile", "show", "machine.profile", "9"});
@@ -107,9 +104,7 @@ TEST_CASE("profile: check is a finding where a row is not valid, and writes only
   rows[1].measured_at = "2020-01-01T00:00:00Z";
   rows[2].samples_ns.resize(3);
   const Workplace workplace(rows);
-  const ProgramRun run = workplace.run({"profile", "check", "machine.profile", "--json"});
-  CHECK(run.code == 1);
-  const json document = json::parse(run.output);
+  const json document = workplace.json_of({"profile", "check", "machine.profile"}, 1);
   CHECK(ids_of(document["not_valid"]) == std::vector<std::int64_t>{2, 3});
   CHECK(document["not_valid"][0]["state"] == "suspect");
   CHECK(document["not_valid"][1]["reasons"][0] == "it has fewer than 5 samples: 3");
@@ -118,9 +113,8 @@ TEST_CASE("profile: check is a finding where a row is not valid, and writes only
   CHECK(workplace.store().row(RowId{3})->state == RowState::retired);
   CHECK(workplace.store().verdicts(RowId{3}).back().why == "it has fewer than 5 samples: 3");
   // Once it is written, it is what was said last that speaks against it.
-  const ProgramRun again = workplace.run({"profile", "check", "machine.profile", "--json"});
-  CHECK(json::parse(again.output)["not_valid"][1]["reasons"][0] ==
-        "it has fewer than 5 samples: 3");
+  const json again = workplace.json_of({"profile", "check", "machine.profile"}, 1);
+  CHECK(again["not_valid"][1]["reasons"][0] == "it has fewer than 5 samples: 3");
   CHECK(Workplace().run({"profile", "check", "machine.profile"}).code == 0);
 }
 
@@ -132,8 +126,7 @@ TEST_CASE("profile: check lists doubtful rows before fine ones, and says what to
   rows[7].measured_at = "2020-01-02T00:00:00Z";
   rows[7].canary_ns *= 1.04;
   const Workplace workplace(rows);
-  const ProgramRun run = workplace.run({"profile", "check", "machine.profile", "--json"});
-  const json document = json::parse(run.output);
+  const json document = workplace.json_of({"profile", "check", "machine.profile"}, 1);
   CHECK(ids_of(document["not_valid"]) == std::vector<std::int64_t>{8, 7, 4});
   CHECK(document["not_valid"][0]["score"] == 2);
   CHECK(ids_of(document["sound"]) == std::vector<std::int64_t>{1, 2, 3, 5, 6, 9});
@@ -161,8 +154,7 @@ TEST_CASE("profile: rows of another build are told as unfit, are not used, and s
         std::string::npos);
   CHECK(check.output.find("the kernels, or the flags that they are built with, have changed") !=
         std::string::npos);
-  const ProgramRun list = workplace.run({"profile", "list", "machine.profile", "--json"});
-  const json document = json::parse(list.output);
+  const json document = workplace.json_of({"profile", "list", "machine.profile"});
   CHECK(document["kernels"][0]["unfit"] == 1);
   CHECK(document["kernels"][0]["retired"] == 0);
   CHECK(workplace.run({"run", "s.json", "--allow-stale"}).code == 3);
@@ -177,10 +169,8 @@ TEST_CASE("profile: check with a budget measures what it can, and names what it 
   rows[0].point.kernel = "no such kernel";
   rows[0].measured_at = "2020-01-01T00:00:00Z";
   const Workplace workplace(rows);
-  const ProgramRun run =
-      workplace.run({"profile", "check", "machine.profile", "--budget", "5", "--json"});
-  CHECK(run.code == 1);
-  const json spot = json::parse(run.output)["spot_check"];
+  const json spot =
+      workplace.json_of({"profile", "check", "machine.profile", "--budget", "5"}, 1)["spot_check"];
   CHECK(spot["cannot_be_measured"] == std::vector<int>{1});
   CHECK(spot["measured"].empty());
   CHECK(workplace.store().verdicts(RowId{1}).size() == 1);
@@ -194,10 +184,8 @@ TEST_CASE("profile: check measures a kernel of this program again, and retires w
   row.canary_ns = 0;               // unknown, so that no noise keeps it from being judged
   row.measured_at = "2020-01-01T00:00:00Z";
   const Workplace workplace({row});
-  const ProgramRun run =
-      workplace.run({"profile", "check", "machine.profile", "--budget", "20", "--json"});
-  CHECK(run.code == 1);
-  const json measured = json::parse(run.output)["spot_check"]["measured"];
+  const json measured = workplace.json_of({"profile", "check", "machine.profile", "--budget", "20"},
+                                          1)["spot_check"]["measured"];
   REQUIRE(measured.size() == 1);
   CHECK(measured[0]["holds"] == false);
   CHECK(workplace.store().row(RowId{1})->state == RowState::retired);
@@ -211,10 +199,8 @@ TEST_CASE("profile: check changes nothing of what was measured when the machine 
   row.canary_ns = 1000;
   row.measured_at = "2020-01-01T00:00:00Z";
   const Workplace workplace({row});
-  const ProgramRun run =
-      workplace.run({"profile", "check", "machine.profile", "--budget", "20", "--json"});
-  CHECK(run.code == 1);
-  const json spot = json::parse(run.output)["spot_check"];
+  const json spot =
+      workplace.json_of({"profile", "check", "machine.profile", "--budget", "20"}, 1)["spot_check"];
   CHECK(spot["not_quiet"] == std::vector<int>{1});
   CHECK(spot["measured"].empty());
   CHECK(workplace.store().verdicts(RowId{1}).size() == 1);
@@ -222,7 +208,7 @@ TEST_CASE("profile: check changes nothing of what was measured when the machine 
 
 TEST_CASE("profile: a damaged store is refused with what is left of it, which can be recovered") {
   Workplace workplace(mlp_rows({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
-  const std::string path = workplace.scratch.path("machine.profile");
+  const std::string path = workplace.path("machine.profile");
   std::filesystem::resize_file(path, std::filesystem::file_size(path) * 3 / 4);
   const ProgramRun check = workplace.run({"profile", "check", "machine.profile"});
   CHECK(check.code == 3);
@@ -234,7 +220,7 @@ TEST_CASE("profile: a damaged store is refused with what is left of it, which ca
   const ProgramRun saved =
       workplace.run({"profile", "check", "machine.profile", "--recover", "saved.profile"});
   CHECK(saved.code == 1);
-  const ProfileStore store(workplace.scratch.path("saved.profile"));
+  const ProfileStore store(workplace.path("saved.profile"));
   CHECK(saved.output.starts_with(fmt::format("{} rows can be read; ", store.rows().rows.size())));
   CHECK(workplace.run({"profile", "list", "saved.profile"}).code == 0);
 }
