@@ -11,15 +11,6 @@ namespace {
 
 constexpr std::uint32_t no_stage = UINT32_MAX;
 
-/// The stage of each layer, indexed by layer.
-std::vector<std::uint32_t> stage_of_layers(const ModelGraph& model, const Partition& partition) {
-  std::vector<std::uint32_t> stage_of(model.layers.size(), no_stage);
-  for (std::uint32_t stage = 0; stage < partition.stages.size(); ++stage) {
-    for (LayerIndex layer : partition.stages[stage]) stage_of[index(layer)] = stage;
-  }
-  return stage_of;
-}
-
 void add_parameters(StageSizes& sizes, const SharedParameters& more) {
   if (more.bytes <= 0) return;
   sizes.parameter_bytes += more.bytes;
@@ -49,6 +40,14 @@ double largest_in_a_row(const ModelGraph& model, const std::vector<LayerIndex>& 
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> stage_of_layers(const Partition& partition, std::size_t layers) {
+  std::vector<std::uint32_t> stage_of(layers, no_stage);
+  for (std::uint32_t stage = 0; stage < partition.stages.size(); ++stage) {
+    for (LayerIndex layer : partition.stages[stage]) stage_of[index(layer)] = stage;
+  }
+  return stage_of;
+}
 
 void check_partition(const ModelGraph& model, const Partition& partition) {
   std::vector<std::uint32_t> stage_of(model.layers.size(), no_stage);
@@ -80,7 +79,7 @@ void check_partition(const ModelGraph& model, const Partition& partition) {
 std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition,
                                     std::uint32_t in_a_row) {
   std::vector<StageSizes> sizes(partition.stages.size());
-  const std::vector<std::uint32_t> stage_of = stage_of_layers(model, partition);
+  const std::vector<std::uint32_t> stage_of = stage_of_layers(partition, model.layers.size());
   std::vector<std::uint32_t> last_reader = stage_of;
   for (const auto& [from, to] : model.edges) {
     if (stage_of[index(to)] < stage_of[index(from)]) {
@@ -99,8 +98,8 @@ std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& pa
     own.stash_bytes += costs.stash_bytes - costs.freed_by_input_bytes;
     own.input_stash_bytes += costs.freed_by_input_bytes;
     own.offloaded_bytes += costs.offloaded_bytes;
-    add_parameters(own, {costs.parameter_bytes - costs.expert_parameter_bytes, costs.copies,
-                         costs.spread});
+    add_parameters(
+        own, {costs.parameter_bytes - costs.expert_parameter_bytes, costs.copies, costs.spread});
     own.gathered_bytes += costs.gathered_bytes();
     add_parameters(own, {costs.expert_parameter_bytes, costs.expert_copies, costs.expert_spread});
     own.recomputed_bytes += costs.recomputed_bytes;

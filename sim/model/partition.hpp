@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct Partition {
   std::vector<std::vector<LayerIndex>> stages;
   std::vector<std::vector<Rank>> ranks;  // empty: the schedule's placement decides
 };
+
+/// The stage of each layer.
+std::vector<std::uint32_t> stage_of_layers(const Partition& partition, std::size_t layers);
 
 /// Parameters that `copies` devices hold in the groups of a rank of each `spread` data replicas.
 struct SharedParameters {

@@ -201,7 +201,8 @@ bool BestFirst::waits(Item& item, const OrderHolding& holding, Outcome& outcome)
   const Placement& placement = *frames_.placement(frame.group, ranks);
   const bool plain = item.stash == 0;  // codecs make what is kept smaller
   if (plain) {
-    item.least_bytes = std::max(item.least_bytes, least_bytes_of(placement, *item.prices, holding));
+    item.least_bytes = std::max(item.least_bytes, least_bytes_of(placement, *item.prices, holding,
+                                                                 {&item.prices->held_bytes, 1}));
   }
   if (!may_fit(item.least_bytes)) {
     outcome.without_memory = 1;

@@ -36,21 +36,6 @@ void leave_uncoded(StagePrices& prices) {
   prices.least_bytes = *std::max_element(prices.held_bytes.begin(), prices.held_bytes.end());
 }
 
-/// What the fullest rank needs at least, at the ZeRO level that needs the least.
-double fullest(const Placement& placement, const LayoutFrames::LayerPrices& stack,
-               const OrderHolding& holding) {
-  const std::vector<double> passing = passing_bytes_of(placement, stack.prices, holding);
-  double least = std::numeric_limits<double>::infinity();
-  for (const std::vector<double>& held : stack.held_bytes) {
-    double most = 0;
-    for (std::size_t rank = 0; rank < held.size(); ++rank) {
-      most = std::max(most, held[rank] + passing[rank]);
-    }
-    least = std::min(least, most);
-  }
-  return least;
-}
-
 }  // namespace
 
 /// Layouts of one order of a frame.
@@ -158,7 +143,9 @@ void BestFirst::weigh_order(Item one, const std::vector<LayoutFrames::LayerPrice
   double least_us = std::numeric_limits<double>::infinity();
   double least_bytes = least_us;
   for (const LayoutFrames::LayerPrices& stack : stacks) {
-    const double bytes = encodes() ? 0 : bound_rounding * fullest(placement, stack, *holding);
+    const double bytes = encodes() ? 0
+                                   : bound_rounding * least_bytes_of(placement, stack.prices,
+                                                                     *holding, stack.held_bytes);
     least_bytes = std::min(least_bytes, bytes);
     if (!may_fit(bytes) && !saves) continue;
     one.zero = stack.levels.front();

@@ -86,11 +86,7 @@ std::vector<std::uint32_t> LayoutFrames::stages_of_layers(const LayoutFrame& fra
     partition = cut_by(*entry, base_.scenario.partition.settings, sizes, base_.settled.memory,
                        chain_of(frame, zero));
   }
-  std::vector<std::uint32_t> of_layer(base_.reduced_layer.size());
-  for (std::uint32_t stage = 0; stage < stages; ++stage) {
-    for (const LayerIndex layer : partition.stages[stage]) of_layer[index(layer)] = stage;
-  }
-  return of_layer;
+  return stage_of_layers(partition, base_.reduced_layer.size());
 }
 
 /// The layers of a frame for its partitioner.

@@ -170,12 +170,8 @@ void LayoutFrames::find_cuts() {
     const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
     if (stage_of_layer_.contains(stages) || stages > model.layers.size()) continue;
     problem.problem.stages = stages;
-    const Partition partition = partition_of(even->cut(problem.problem), problem);
-    std::vector<std::uint32_t>& of_layer = stage_of_layer_[stages];
-    of_layer.resize(model.layers.size());
-    for (std::uint32_t stage = 0; stage < stages; ++stage) {
-      for (const LayerIndex layer : partition.stages[stage]) of_layer[index(layer)] = stage;
-    }
+    stage_of_layer_[stages] =
+        stage_of_layers(partition_of(even->cut(problem.problem), problem), model.layers.size());
   }
 }
 

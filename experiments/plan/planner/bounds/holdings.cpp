@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "schedules/patterns/offload.hpp"
 #include "sim/base/error.hpp"
@@ -98,6 +99,20 @@ double bytes_at(const std::vector<Stage>& stages, const StagePrices& prices, con
   return bytes;
 }
 
+/// The bytes of each rank at its fullest, besides those held throughout.
+std::vector<double> passing_bytes_of(const Placement& placement, const StagePrices& prices,
+                                     const OrderHolding& holding) {
+  std::vector<double> all;
+  for (const Rank rank : Numbers<Rank>(placement.ranks())) {
+    const std::vector<Stage>& stages = placement.stages_of(rank);
+    double& bytes = all.emplace_back(0);
+    for (const Moment& moment : holding.ranks[index(rank)].moments) {
+      bytes = std::max(bytes, bytes_at(stages, prices, moment, prices.remakes));
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 std::shared_ptr<const OrderHolding> Holdings::of(const OrderChoice& order,
@@ -114,27 +129,19 @@ std::shared_ptr<const OrderHolding> Holdings::of(const OrderChoice& order,
   return known_.emplace(key, std::move(made)).first->second;
 }
 
-std::vector<double> passing_bytes_of(const Placement& placement, const StagePrices& prices,
-                                     const OrderHolding& holding) {
-  std::vector<double> all;
-  for (const Rank rank : Numbers<Rank>(placement.ranks())) {
-    const std::vector<Stage>& stages = placement.stages_of(rank);
-    double& bytes = all.emplace_back(0);
-    for (const Moment& moment : holding.ranks[index(rank)].moments) {
-      bytes = std::max(bytes, bytes_at(stages, prices, moment, prices.remakes));
-    }
-  }
-  return all;
-}
-
 double least_bytes_of(const Placement& placement, const StagePrices& prices,
-                      const OrderHolding& holding) {
-  double most = 0;
+                      const OrderHolding& holding,
+                      std::span<const std::vector<double>> held_bytes) {
   const std::vector<double> passing = passing_bytes_of(placement, prices, holding);
-  for (std::size_t rank = 0; rank < passing.size(); ++rank) {
-    most = std::max(most, prices.held_bytes[rank] + passing[rank]);
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::vector<double>& held : held_bytes) {
+    double most = 0;
+    for (std::size_t rank = 0; rank < held.size(); ++rank) {
+      most = std::max(most, held[rank] + passing[rank]);
+    }
+    least = std::min(least, most);
   }
-  return most;
+  return least;
 }
 
 double eviction_us(const Placement& placement, const StagePrices& prices,

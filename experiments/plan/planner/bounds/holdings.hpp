@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -48,12 +49,10 @@ class Holdings {
   std::map<Key, std::shared_ptr<const OrderHolding>> known_;
 };
 
-/// Lower bounds on the bytes of each rank at its fullest, besides those held throughout.
-std::vector<double> passing_bytes_of(const Placement& placement, const StagePrices& prices,
-                                     const OrderHolding& holding);
-/// A lower bound on the bytes of the fullest rank.
+/// A lower bound on the bytes of the fullest rank, with what ranks hold throughout where it is
+/// least.
 double least_bytes_of(const Placement& placement, const StagePrices& prices,
-                      const OrderHolding& holding);
+                      const OrderHolding& holding, std::span<const std::vector<double>> held_bytes);
 /// A lower bound on the time that evicted activations take on a rank's way to its host.
 double eviction_us(const Placement& placement, const StagePrices& prices,
                    const OrderHolding& holding);
