@@ -204,6 +204,8 @@ std::string_view unit_of(QuantityKind measure) {
       ->name;
 }
 
+std::string_view suffix_of(QuantityKind measure) { return reading_of(measure).suffix; }
+
 std::optional<QuantityKind> measure_of_key(std::string_view key) {
   // Only byte rates have units; "samples_per_s" is a plain number.
   const bool other_rate = key.ends_with("_per_s") && !key.ends_with("_bytes_per_s");

@@ -32,6 +32,8 @@ double positive_quantity(std::string_view option, std::string_view text, Quantit
 std::string quantity_text(double value, QuantityKind measure);
 /// The unit of a number that states none: "B", "µs".
 std::string_view unit_of(QuantityKind measure);
+/// The suffix of its keys: `_bytes`.
+std::string_view suffix_of(QuantityKind measure);
 
 /// The kind of quantity of a key, by its suffix: `_bytes`, `_mb`, `_bytes_per_s`, `_ns`, `_us`,
 /// `_ms`, `_s`.

@@ -20,7 +20,6 @@ struct PlannedModelRequest {
   std::string hardware;  // a machine, for layers given by kind
   std::optional<std::uint32_t> sequence;
   std::optional<std::uint32_t> microbatch;
-  std::uint32_t ranks = 1;
   std::optional<std::uint32_t> tensor;
 };
 
