@@ -183,10 +183,6 @@ CommandHelp help_of(const CommandEntry& entry) {
   return line.help("penstock");
 }
 
-std::string command_list() {
-  return commands_text([](const CommandEntry&) { return true; });
-}
-
 std::string first_screen() {
   return fmt::format(
       "{}\n\n{}\n"
@@ -208,7 +204,7 @@ int run_program(int argc, const char* const* argv) {
           "penstock help bounds     --max-memory, --timeout and --confine, of every command\n\n"
           "Exit codes: 0 done; 1 found a problem; 2 wrong usage; 3 wrong input;\n"
           "4 not possible on this machine; 130 interrupted\n",
-          what_it_is, command_list());
+          what_it_is, commands_text([](const CommandEntry&) { return true; }));
     });
     // One command: all words after it are its arguments, even names of commands.
     app.require_subcommand(0, 1);

@@ -41,9 +41,6 @@ CommandHelp help_of(const CommandEntry& entry);
 /// The output of `penstock` alone: one sentence, and the commands that most people need.
 std::string first_screen();
 
-/// Every subcommand with its summary, by group.
-std::string command_list();
-
 /// Parses the program's arguments, runs the subcommand, reports errors on stderr and returns the
 /// exit code.
 int run_program(int argc, const char* const* argv);

@@ -76,6 +76,18 @@ std::string sentence(std::string summary) {
   return summary + ".";
 }
 
+/// The headings of the options in the order of their first option.
+std::vector<std::string> groups_of(const CommandHelp& help) {
+  std::vector<std::string> groups;
+  for (const ArgumentInfo& argument : help.arguments) {
+    if (!is_option(argument) || argument.group.empty()) continue;
+    if (std::ranges::find(groups, argument.group) == groups.end()) {
+      groups.push_back(argument.group);
+    }
+  }
+  return groups;
+}
+
 }  // namespace
 
 std::string usage_of(const CommandHelp& help) {
@@ -93,17 +105,6 @@ std::string head_of(const ArgumentInfo& argument) {
   if (!is_option(argument)) return argument.placeholder + (argument.repeats ? "..." : "");
   std::string head = fmt::format("{}", fmt::join(argument.names, ", "));
   return argument.takes_value ? head + " " + argument.placeholder : head;
-}
-
-std::vector<std::string> groups_of(const CommandHelp& help) {
-  std::vector<std::string> groups;
-  for (const ArgumentInfo& argument : help.arguments) {
-    if (!is_option(argument) || argument.group.empty()) continue;
-    if (std::ranges::find(groups, argument.group) == groups.end()) {
-      groups.push_back(argument.group);
-    }
-  }
-  return groups;
 }
 
 std::string help_text(const CommandHelp& help) {

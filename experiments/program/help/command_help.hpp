@@ -39,7 +39,4 @@ std::string usage_of(const CommandHelp& help);
 /// "-o, --output FILE".
 std::string head_of(const ArgumentInfo& argument);
 
-/// The headings of the options in the order of their first option.
-std::vector<std::string> groups_of(const CommandHelp& help);
-
 }  // namespace penstock

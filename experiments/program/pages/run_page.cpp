@@ -57,6 +57,17 @@ ordered_json configuration_in(std::string_view row) {
   return row_document(row, 1)["configuration"];
 }
 
+/// An unfinished run has its findings.
+PageDetail detail_of_run(const Scenario& scenario, const RunResult& result) {
+  if (!result.report) {
+    return {{{"What was found", result_table(result)}, {"Scenario", document_text(scenario)}}, {}};
+  }
+  const Explanation explanation = explain(result);
+  return {texts_of_run(scenario, result, explanation),
+          {picture_of(*result.plan, result.timeline, result.title,
+                      {explanation.gaps, tasks_of(result.report->critical_path)})}};
+}
+
 }  // namespace
 
 ResultPage timeline_page(const PagedRun& run) {
@@ -99,16 +110,6 @@ ResultPage run_page(const Scenario& scenario, const RunResult& result) {
                                    *result.plan, result.timeline, *result.report, result.memory});
   page.texts = texts_of_run(scenario, result, explain(result));
   return page;
-}
-
-PageDetail detail_of_run(const Scenario& scenario, const RunResult& result) {
-  if (!result.report) {
-    return {{{"What was found", result_table(result)}, {"Scenario", document_text(scenario)}}, {}};
-  }
-  const Explanation explanation = explain(result);
-  return {texts_of_run(scenario, result, explanation),
-          {picture_of(*result.plan, result.timeline, result.title,
-                      {explanation.gaps, tasks_of(result.report->critical_path)})}};
 }
 
 PageText settings_of_row(std::string_view row) {

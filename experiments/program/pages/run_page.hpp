@@ -28,9 +28,6 @@ ResultPage timeline_page(const PagedRun& run);
 /// The run must have finished.
 ResultPage run_page(const Scenario& scenario, const RunResult& result);
 
-/// Scenario, explanation and timeline of a run. An unfinished run has its findings instead.
-PageDetail detail_of_run(const Scenario& scenario, const RunResult& result);
-
 /// The configuration of a row as options of `penstock run`.
 PageText settings_of_row(std::string_view row);
 

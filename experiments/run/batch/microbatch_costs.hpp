@@ -35,7 +35,6 @@ class MicrobatchCosts {
   /// The layout has documents. Throws InputError as `price` does.
   MicrobatchCosts(const Layout& layout, std::shared_ptr<const HardwareModel> hardware);
 
-  const TokenCost& token_cost() const { return token_cost_; }
   /// As `step_batch`.
   StepBatch draw(std::uint32_t number) const { return step_batch(layout_, token_cost_, number); }
   /// Whether the costs of the layout hold for each microbatch.

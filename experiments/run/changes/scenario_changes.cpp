@@ -178,51 +178,6 @@ void add_tensor_options(const Degrees& degrees, Changes& changes) {
   if (!degrees.overlaps_tensor) add(changes, "/parallel/overlap_tensor=true");
 }
 
-}  // namespace
-
-std::string ScenarioChange::text() const {
-  std::string text = fmt::format("{}", fmt::join(settings, " "));
-  for (const std::string& section : left_out) {
-    text += fmt::format("{}without /{}", text.empty() ? "" : " ", section);
-  }
-  return text;
-}
-
-std::string ScenarioChange::options() const {
-  const auto option = [](const std::string& setting) { return "--set '" + setting + "'"; };
-  std::string text = joined(settings, option, " ");
-  for (const std::string& section : left_out) {
-    text += fmt::format("{}leave /{} out of the file", text.empty() ? "" : ", ", section);
-  }
-  return text;
-}
-
-std::string family_of(const ScenarioChange& change) {
-  std::set<std::string> all(change.left_out.begin(), change.left_out.end());
-  for (const std::string& setting : change.settings) {
-    const bool is_cut = setting.starts_with("/partition");
-    if (is_cut) all.insert("cut");
-    if (!is_cut && !setting.starts_with("/parallel/chunks=")) all.insert(setting);
-  }
-  return fmt::format("{}", fmt::join(all, " "));
-}
-
-bool are_apart(const ScenarioChange& one, const ScenarioChange& other) {
-  for (const std::string& a : pointers_of(one)) {
-    for (const std::string& b : pointers_of(other)) {
-      if (is_within(a, b) || is_within(b, a)) return false;
-    }
-  }
-  return true;
-}
-
-ScenarioChange both_of(ScenarioChange one, const ScenarioChange& other) {
-  one.settings.insert(one.settings.end(), other.settings.begin(), other.settings.end());
-  one.left_out.insert(one.left_out.end(), other.left_out.begin(), other.left_out.end());
-  one.keeps_pipeline = one.keeps_pipeline && other.keeps_pipeline;
-  return one;
-}
-
 Changes cut_changes(const Scenario& scenario) {
   const PartitionSection& partition = scenario.partition;
   if (scenario.model.stages_given || !partition.ranks.empty()) return {};
@@ -298,6 +253,51 @@ Changes overlap_changes(const Layout& layout) {
   if (!layout.degrees.overlaps_experts) add(changes, "/parallel/overlap_experts=true");
   if (!layout.degrees.deduplicates) add(changes, "/parallel/dispatcher=deduplicated");
   return changes;
+}
+
+}  // namespace
+
+std::string ScenarioChange::text() const {
+  std::string text = fmt::format("{}", fmt::join(settings, " "));
+  for (const std::string& section : left_out) {
+    text += fmt::format("{}without /{}", text.empty() ? "" : " ", section);
+  }
+  return text;
+}
+
+std::string ScenarioChange::options() const {
+  const auto option = [](const std::string& setting) { return "--set '" + setting + "'"; };
+  std::string text = joined(settings, option, " ");
+  for (const std::string& section : left_out) {
+    text += fmt::format("{}leave /{} out of the file", text.empty() ? "" : ", ", section);
+  }
+  return text;
+}
+
+std::string family_of(const ScenarioChange& change) {
+  std::set<std::string> all(change.left_out.begin(), change.left_out.end());
+  for (const std::string& setting : change.settings) {
+    const bool is_cut = setting.starts_with("/partition");
+    if (is_cut) all.insert("cut");
+    if (!is_cut && !setting.starts_with("/parallel/chunks=")) all.insert(setting);
+  }
+  return fmt::format("{}", fmt::join(all, " "));
+}
+
+bool are_apart(const ScenarioChange& one, const ScenarioChange& other) {
+  for (const std::string& a : pointers_of(one)) {
+    for (const std::string& b : pointers_of(other)) {
+      if (is_within(a, b) || is_within(b, a)) return false;
+    }
+  }
+  return true;
+}
+
+ScenarioChange both_of(ScenarioChange one, const ScenarioChange& other) {
+  one.settings.insert(one.settings.end(), other.settings.begin(), other.settings.end());
+  one.left_out.insert(one.left_out.end(), other.left_out.begin(), other.left_out.end());
+  one.keeps_pipeline = one.keeps_pipeline && other.keeps_pipeline;
+  return one;
 }
 
 Changes changes_of(const Scenario& scenario, const RunResult& result, const ChangeKinds& kinds) {

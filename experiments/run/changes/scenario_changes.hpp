@@ -45,12 +45,8 @@ struct ChangeKinds {
 std::vector<ScenarioChange> changes_of(const Scenario& scenario, const RunResult& result,
                                        const ChangeKinds& kinds = {});
 
-// The parts of that list.
+// Parts of that list.
 
-std::vector<ScenarioChange> cut_changes(const Scenario& scenario);
-std::vector<ScenarioChange> memory_changes(const Scenario& scenario, const Layout& layout);
-std::vector<ScenarioChange> batch_changes(const Layout& layout);
-std::vector<ScenarioChange> overlap_changes(const Layout& layout);
 std::vector<ScenarioChange> module_changes(const Scenario& scenario, const Layout& layout);
 std::vector<ScenarioChange> degree_changes(const Scenario& scenario, const Layout& layout);
 std::vector<ScenarioChange> order_changes(const Scenario& scenario, const Layout& layout);

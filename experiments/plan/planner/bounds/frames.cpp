@@ -53,8 +53,6 @@ double parameter_bytes(const ModelGraph& model) {
   return sum;
 }
 
-}  // namespace
-
 std::vector<OrderGroup> order_groups(const LayoutSpace& space) {
   std::vector<OrderGroup> groups;
   for (std::uint32_t number = 0; number < space.orders.size(); ++number) {
@@ -67,6 +65,8 @@ std::vector<OrderGroup> order_groups(const LayoutSpace& space) {
   }
   return groups;
 }
+
+}  // namespace
 
 LayoutFrames::LayoutFrames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only)
     : base_(base),

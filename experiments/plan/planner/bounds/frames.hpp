@@ -21,8 +21,6 @@ struct OrderGroup {
   const OrderChoice* like = nullptr;  // one of them
 };
 
-std::vector<OrderGroup> order_groups(const LayoutSpace& space);
-
 /// Layouts that differ only in order, ZeRO level and link codec, with a bound that needs no plan.
 struct LayoutFrame {
   double bound_us = 0;        // until it is judged, of the work of its layers in equal parts

@@ -98,8 +98,9 @@ bool learn(OrderChoice& order) {
 std::vector<std::uint32_t> chunks_of(const ScheduleEntry& entry, const Options& options) {
   if (entry.chunks_for != nullptr) return {entry.chunks_for({1, options})};
   if (entry.default_chunks == 1) return {1};
+  constexpr std::uint32_t most = 16;  // of those that are tried
   std::vector<std::uint32_t> all;
-  for (std::uint32_t chunks = 2; chunks <= most_planned_chunks; ++chunks) all.push_back(chunks);
+  for (std::uint32_t chunks = 2; chunks <= most; ++chunks) all.push_back(chunks);
   return all;
 }
 

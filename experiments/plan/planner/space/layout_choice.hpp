@@ -95,9 +95,6 @@ struct OrderChoice {
   const char* why_not = nullptr;  // the rule that excludes it from every layout
 };
 
-/// The most chunks per rank that are tried.
-constexpr std::uint32_t most_planned_chunks = 16;
-
 /// Every schedule rule with the chunks and options that it takes, by name and chunks.
 std::vector<OrderChoice> orders_of(const Restrictions& only);
 

@@ -24,6 +24,26 @@ std::uint32_t expert_spread(const LayoutChoice& degrees) {
   return shares / std::gcd(shares, degrees.tensor * degrees.context);
 }
 
+/// A group across machines would send every layer's activations over NICs. Layers that state their
+/// times cannot be split.
+const char* why_no_tensor(const TrainingTask& task, std::uint32_t tensor) {
+  if (tensor == 1) return nullptr;
+  if (!task.by_kind) return "layers that state their times are not split";
+  if (task.heads % tensor != 0) return "tensor degree does not divide the attention heads";
+  const bool inside = tensor <= task.machine_devices &&
+                      (task.machine_devices % tensor == 0 || task.devices <= task.machine_devices);
+  return inside ? nullptr : "tensor group does not stay inside a machine";
+}
+
+/// Sets the microbatches of a layout for its share of the batch. False if the batch does not
+/// divide, or into too many.
+bool share_batch(const TrainingTask& task, LayoutChoice& choice) {
+  const std::uint64_t at_a_time = std::uint64_t{choice.data} * choice.microbatch;
+  const std::uint64_t count = task.global_batch / at_a_time;
+  choice.microbatches = static_cast<std::uint32_t>(count);
+  return count > 0 && count <= most_replica_microbatches && task.global_batch % at_a_time == 0;
+}
+
 }  // namespace
 
 const char* why_no_order(const TrainingTask& task, const LayoutChoice& degrees,
@@ -95,17 +115,6 @@ const char* why_no_recomputation(const TrainingTask& task, const LayoutChoice& d
   return different ? nullptr : "a stage has fewer layers than shares of them";
 }
 
-/// A group across machines would send every layer's activations over NICs. Layers that state their
-/// times cannot be split.
-const char* why_no_tensor(const TrainingTask& task, std::uint32_t tensor) {
-  if (tensor == 1) return nullptr;
-  if (!task.by_kind) return "layers that state their times are not split";
-  if (task.heads % tensor != 0) return "tensor degree does not divide the attention heads";
-  const bool inside = tensor <= task.machine_devices &&
-                      (task.machine_devices % tensor == 0 || task.devices <= task.machine_devices);
-  return inside ? nullptr : "tensor group does not stay inside a machine";
-}
-
 const char* why_no_degrees(const TrainingTask& task, LayoutChoice& choice) {
   if (const char* why = why_no_tensor(task, choice.tensor)) return why;
   if (choice.context > 1 && (!task.by_kind || !task.sequence)) {
@@ -120,13 +129,6 @@ const char* why_no_degrees(const TrainingTask& task, LayoutChoice& choice) {
   }
   if (!share_batch(task, choice)) return "the batch does not divide into microbatches";
   return task.framework == nullptr ? nullptr : task.framework->why_no_degrees(task, choice);
-}
-
-bool share_batch(const TrainingTask& task, LayoutChoice& choice) {
-  const std::uint64_t at_a_time = std::uint64_t{choice.data} * choice.microbatch;
-  const std::uint64_t count = task.global_batch / at_a_time;
-  choice.microbatches = static_cast<std::uint32_t>(count);
-  return count > 0 && count <= most_replica_microbatches && task.global_batch % at_a_time == 0;
 }
 
 }  // namespace penstock
