@@ -16,11 +16,25 @@ inline std::string shared_model(const std::string& name) {
   return PENSTOCK_ROOT "/experiments/models/" + name;
 }
 
+/// All that comes with Penstock.
+inline const Catalogue& catalogue() {
+  static const Catalogue all = read_catalogue();
+  return all;
+}
+
+inline TrainingTask read_task(const TrainingRequest& request) {
+  return read_training_task(request, catalogue());
+}
+
+inline LayoutPlan planned(const TrainingTask& task, const PlannerOptions& options = {}) {
+  return plan_layouts(task, catalogue(), options);
+}
+
 /// A request for Llama 3.1 8B, on H100s if it names no machine.
 inline TrainingTask llama_task(TrainingRequest request) {
   request.model = shared_model("llama-3.1-8b.json");
   if (request.hardware.empty()) request.hardware = "dgx-h100";
-  return read_training_task(request, read_catalogue());
+  return read_task(request);
 }
 
 /// The run of a layout's scenario, which takes as long as the planner says.

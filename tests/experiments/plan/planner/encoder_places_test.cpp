@@ -12,14 +12,12 @@
 namespace penstock::testing {
 namespace {
 
-TrainingTask with_pictures(std::uint32_t devices, const Catalogue& catalogue,
-                           const std::vector<std::string>& settings = {}) {
-  return read_training_task({.model = shared_model("qwen3-vl-8b.json"),
-                             .hardware = "dgx-h100",
-                             .devices = devices,
-                             .global_batch = 64,
-                             .settings = settings},
-                            catalogue);
+TrainingTask with_pictures(std::uint32_t devices, const std::vector<std::string>& settings = {}) {
+  return read_task({.model = shared_model("qwen3-vl-8b.json"),
+                    .hardware = "dgx-h100",
+                    .devices = devices,
+                    .global_batch = 64,
+                    .settings = settings});
 }
 
 bool has_own_devices(const JudgedLayout& layout) {
@@ -40,12 +38,11 @@ void check_scenarios(const LayoutPlan& plan) {
 
 // The encoder, cut with the decoder, makes stages uneven; in the bubbles of all ranks it does not.
 TEST_CASE("planner: the encoder of a model is tried on every rank, as its scenario runs it") {
-  const Catalogue catalogue = read_catalogue();
-  TrainingTask task = with_pictures(16, catalogue);
+  TrainingTask task = with_pictures(16);
   const Restrictions only({"/parallel/pipeline=4", "/parallel/context=1", "/parallel/tensor=2",
                            "/schedule/name=1f1b", "/memory/zero=1"},
                           "--only");
-  const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.only = only}, .best = 2});
+  const LayoutPlan plan = planned(task, {.space = {.only = only}, .best = 2});
   const auto places = std::count_if(plan.fitting.begin(), plan.fitting.end(),
                                     [](const auto& one) { return one.choice.module.has_value(); });
   CHECK(places == 4);  // of one family: first and in bubbles, by groups of one and two
@@ -53,20 +50,18 @@ TEST_CASE("planner: the encoder of a model is tried on every rank, as its scenar
   CHECK(text_of(*plan.best()->choice.module) == "vision in bubbles on every rank");
   check_scenarios(plan);
   set_framework(framework_of("megatron"), task);
-  const LayoutPlan of_megatron =
-      plan_layouts(task, catalogue, {.space = {.only = only}, .best = 2});
+  const LayoutPlan of_megatron = planned(task, {.space = {.only = only}, .best = 2});
   CHECK(std::none_of(of_megatron.fitting.begin(), of_megatron.fitting.end(),
                      [](const auto& one) { return one.choice.module.has_value(); }));
 }
 
 // Pipelines of four leave 8 or 16 devices of 40, and none of these is a layout of all 40.
 TEST_CASE("planner: an encoder gets devices of its own, as its scenario runs it") {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = with_pictures(40, catalogue);
+  const TrainingTask task = with_pictures(40);
   const Restrictions only({"/parallel/pipeline=4", "/parallel/tensor=2", "/parallel/context=1",
                            "/schedule/name=1f1b", "/memory/zero=1"},
                           "--only");
-  const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.only = only}, .best = 2});
+  const LayoutPlan plan = planned(task, {.space = {.only = only}, .best = 2});
   CHECK(plan.none_because.empty());
   REQUIRE_FALSE(plan.fitting.empty());
   CHECK(std::all_of(plan.fitting.begin(), plan.fitting.end(), has_own_devices));
@@ -77,17 +72,16 @@ TEST_CASE("planner: an encoder gets devices of its own, as its scenario runs it"
 
 // More families are cut as one than are listed, so the search of the other layers is cut short.
 TEST_CASE("planner: no encoder with devices of its own is faster than those that are listed") {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = with_pictures(40, catalogue);
+  const TrainingTask task = with_pictures(40);
   const Restrictions only({"/parallel/pipeline=4,5,10", "/parallel/tensor=2", "/model/microbatch=1",
                            "/schedule/name=1f1b,zb-h1,gpipe", "/memory/zero=1",
                            "/recompute/mode=none,full", "/partition/name=balanced"},
                           "--only");
   PlannerOptions options{.space = {.only = only, .partitions = {"balanced"}}, .best = 15};
-  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  const LayoutPlan plan = planned(task, options);
   options.simulates_all = true;
   options.best = 1000;
-  const LayoutPlan all = plan_layouts(task, catalogue, options);
+  const LayoutPlan all = planned(task, options);
   const std::vector<ListedFamily> rows = listed_families(plan.fitting, 15);
   REQUIRE(rows.size() == 15);
   std::size_t found = 0;
@@ -105,24 +99,22 @@ TEST_CASE("planner: no encoder with devices of its own is faster than those that
 // Of 14 devices, pipelines of four with three replicas leave two for the encoder, and neither two
 // replicas nor one of two devices go with three pipelines.
 TEST_CASE("planner: an encoder whose replicas go with no pipeline has no layout") {
-  const Catalogue catalogue = read_catalogue();
-  TrainingTask task = with_pictures(14, catalogue);
+  TrainingTask task = with_pictures(14);
   task.global_batch = 24;
   const Restrictions only({"/parallel/pipeline=4", "/parallel/tensor=1", "/parallel/context=1",
                            "/parallel/data=3", "/schedule/name=1f1b"},
                           "--only");
-  const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.only = only}, .best = 2});
+  const LayoutPlan plan = planned(task, {.space = {.only = only}, .best = 2});
   CHECK(plan.beside > 0);
   CHECK(plan.legal == 0);
   CHECK(none_text(plan) == "no layout is legal: " + plan.none_because + "\n");
 }
 
 TEST_CASE("planner: a search whose time is up says that an encoder was not placed") {
-  const Catalogue catalogue = read_catalogue();
   const Restrictions only({"/parallel/pipeline=4,5", "/parallel/tensor=2", "/schedule/name=1f1b"},
                           "--only");
   PlannerOptions options{.space = {.only = only}, .best = 2, .most_seconds = 0.0};
-  const LayoutPlan plan = plan_layouts(with_pictures(40, catalogue), catalogue, options);
+  const LayoutPlan plan = planned(with_pictures(40), options);
   REQUIRE_FALSE(plan.fitting.empty());
   CHECK(plan.stopped);
   CHECK(plan.unplaced);
@@ -130,12 +122,11 @@ TEST_CASE("planner: a search whose time is up says that an encoder was not place
 }
 
 TEST_CASE("planner: no encoder with a place of its own beside a codec") {
-  const Catalogue catalogue = read_catalogue();
   const Restrictions only({"/parallel/pipeline=4,5", "/parallel/tensor=2", "/parallel/context=1",
                            "/schedule/name=1f1b", "/codec/link=bfp,none"},
                           "--only");
-  const LayoutPlan plan = plan_layouts(with_pictures(40, catalogue), catalogue,
-                                       {.space = {.only = only, .lossy = true}, .best = 20});
+  const LayoutPlan plan =
+      planned(with_pictures(40), {.space = {.only = only, .lossy = true}, .best = 20});
   CHECK(std::any_of(plan.fitting.begin(), plan.fitting.end(),
                     [](const JudgedLayout& one) { return one.choice.link.has_value(); }));
   CHECK(std::any_of(plan.fitting.begin(), plan.fitting.end(), has_own_devices));
@@ -143,14 +134,11 @@ TEST_CASE("planner: no encoder with a place of its own beside a codec") {
 }
 
 TEST_CASE("planner: an encoder that settings place on every rank goes with no codec") {
-  const Catalogue catalogue = read_catalogue();
   const Restrictions only({"/parallel/pipeline=4", "/parallel/tensor=2", "/parallel/context=1",
                            "/schedule/name=1f1b", "/memory/zero=1", "/codec/link=bfp,none"},
                           "--only");
-  const TrainingTask task =
-      with_pictures(16, catalogue, {R"(/modules={"vision":{"devices":"shared"}})"});
-  const LayoutPlan plan =
-      plan_layouts(task, catalogue, {.space = {.only = only, .lossy = true}, .best = 20});
+  const TrainingTask task = with_pictures(16, {R"(/modules={"vision":{"devices":"shared"}})"});
+  const LayoutPlan plan = planned(task, {.space = {.only = only, .lossy = true}, .best = 20});
   REQUIRE_FALSE(plan.fitting.empty());
   CHECK(std::none_of(plan.fitting.begin(), plan.fitting.end(),
                      [](const JudgedLayout& one) { return one.choice.link.has_value(); }));
@@ -160,9 +148,8 @@ TEST_CASE("planner: an encoder that settings place on every rank goes with no co
 }
 
 TEST_CASE("planner: a stated number of devices for an encoder is refused") {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = with_pictures(40, catalogue, {R"(/modules={"vision":{"data":8}})"});
-  CHECK_THROWS_WITH_AS(plan_layouts(task, catalogue, {}),
+  const TrainingTask task = with_pictures(40, {R"(/modules={"vision":{"data":8}})"});
+  CHECK_THROWS_WITH_AS(planned(task),
                        doctest::Contains("--set /modules: an encoder gets devices of its own"),
                        UsageError);
 }

@@ -219,17 +219,16 @@ TEST_CASE("frameworks: a tensor group shares tokens, and with torchtitan also ke
 }
 
 TEST_CASE("frameworks: no layout of a plan breaks a rule, and one line says what others gain") {
-  const Catalogue catalogue = read_catalogue();
   for (const Framework& framework : frameworks()) {
     const TrainingTask task = llama_in(std::string(framework.name).c_str(), 16);
     const PlannerOptions options{.space = {.only = Restrictions({"/parallel/pipeline=4"}),
                                            .partitions = split_names(framework.cuts)},
                                  .best = 8};
-    const LayoutPlan plan = plan_layouts(task, catalogue, options);
+    const LayoutPlan plan = planned(task, options);
     for (const JudgedLayout& one : plan.fitting) {
       CHECK(why_not_in(framework, task, one.choice) == nullptr);
     }
-    const auto gain = framework_gain(plan, catalogue, options);
+    const auto gain = framework_gain(plan, catalogue(), options);
     REQUIRE(gain);
     REQUIRE(!plan.fitting.empty());
     if (!gain->best) {

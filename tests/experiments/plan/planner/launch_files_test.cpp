@@ -73,17 +73,16 @@ void check_same(const Layout& back, const Layout& layout) {
   CHECK(back.recompute.together == layout.recompute.together);
 }
 
-void check_layout(const TrainingTask& task, const JudgedLayout& judged,
-                  const Catalogue& catalogue) {
+void check_layout(const TrainingTask& task, const JudgedLayout& judged) {
   CAPTURE(text_of(judged.choice));
   const Scratch scratch;
   const Scenario scenario =
       parse_scenario(layout_document(task, judged.choice), scratch.path("layout.json"));
-  const Layout layout = settle(scenario, {.catalogue = &catalogue});
+  const Layout layout = settle(scenario, {.catalogue = &catalogue()});
   const std::string command = write_files(scenario, layout, *task.framework, scratch);
   const Scenario back = scenario_from(scenario_of(task, command), scratch.path("back.json"));
-  check_same(settle(back, {.catalogue = &catalogue}), layout);
-  const Trial trial = try_layout(back, catalogue, std::make_shared<Clusters>());
+  check_same(settle(back, {.catalogue = &catalogue()}), layout);
+  const Trial trial = try_layout(back, catalogue(), std::make_shared<Clusters>());
   CHECK(trial.refusal == "");
   CHECK(trial.makespan == judged.trial.makespan);
   CHECK(trial.peak_bytes == judged.trial.peak_bytes);
@@ -92,23 +91,20 @@ void check_layout(const TrainingTask& task, const JudgedLayout& judged,
 /// Returns how many layouts of a framework were written and read.
 std::size_t check_read_back(const StartedCase& one, const std::string& framework) {
   CAPTURE(framework);
-  const Catalogue catalogue = read_catalogue();
   const Scratch scratch;
   const bool is_text = one.model.starts_with("{");
   TrainingTask task =
-      read_training_task({.model = is_text ? scratch.file("model.json", one.model) : one.model,
-                          .hardware = "dgx-h100",
-                          .devices = one.devices,
-                          .global_batch = one.global_batch,
-                          .settings = one.settings},
-                         catalogue);
+      read_task({.model = is_text ? scratch.file("model.json", one.model) : one.model,
+                 .hardware = "dgx-h100",
+                 .devices = one.devices,
+                 .global_batch = one.global_batch,
+                 .settings = one.settings});
   set_framework(framework_of(framework), task);
   const LayoutPlan plan =
-      plan_layouts(task, catalogue,
-                   {.space = {.only = Restrictions(one.only),
-                              .partitions = {"even", "even_with_ends", "balanced", "simulated"}},
-                    .best = 6});
-  for (const JudgedLayout& judged : plan.fitting) check_layout(task, judged, catalogue);
+      planned(task, {.space = {.only = Restrictions(one.only),
+                               .partitions = {"even", "even_with_ends", "balanced", "simulated"}},
+                     .best = 6});
+  for (const JudgedLayout& judged : plan.fitting) check_layout(task, judged);
   return plan.fitting.size();
 }
 
@@ -116,11 +112,10 @@ std::size_t check_read_back(const StartedCase& one, const std::string& framework
 LaunchFile started(const std::string& model, const std::string& framework,
                    const std::vector<std::string>& settings = {}, std::uint32_t zero = 0) {
   const Scratch scratch;
-  const TrainingTask task = read_training_task({.model = scratch.file("model.json", model),
-                                                .hardware = "dgx-h100",
-                                                .devices = 4,
-                                                .settings = settings},
-                                               read_catalogue());
+  const TrainingTask task = read_task({.model = scratch.file("model.json", model),
+                                       .hardware = "dgx-h100",
+                                       .devices = 4,
+                                       .settings = settings});
   const LayoutChoice choice{.tensor = 2, .data = 2, .zero = zero};
   return launch_files_beside("layout.json", layout_document(task, choice),
                              framework_of(framework)->format)

@@ -33,10 +33,8 @@ const Texts plain_space{"/schedule/name=1f1b", "/parallel/context=1", "/memory/z
 
 /// Why the best layout with some values loses to the plain space.
 std::string losing_because(const TrainingTask& task, const char* values) {
-  const Catalogue catalogue = read_catalogue();
   const PlannerOptions planner = planner_of(plain_space);
-  return why_text(plan_layouts(task, catalogue, planner), catalogue, planner,
-                  Restrictions({values}, "--why"));
+  return why_text(planned(task, planner), catalogue(), planner, Restrictions({values}, "--why"));
 }
 
 TEST_CASE("answers: --why splits the difference, and it adds up") {
@@ -70,10 +68,9 @@ TEST_CASE("answers: --why of a value that fits nowhere says what the closest nee
 }
 
 TEST_CASE("answers: machines are compared by samples a second, and equal ones are equally fast") {
-  const Catalogue catalogue = read_catalogue();
   const std::vector<TrainingTask> tasks{llama_on("dgx-h100", 8), llama_on("dgx-h100", 8),
                                         llama_on("dgx-h100", 16), llama_on("dgx-b200", 8)};
-  const auto compared = comparisons(tasks, catalogue, planner_of(plain_space));
+  const auto compared = comparisons(tasks, catalogue(), planner_of(plain_space));
   REQUIRE(compared.size() == 1);  // the level that is asked for has one stack
   const auto& plans = compared.front();
   const auto json = machines_json(plans);
@@ -98,9 +95,8 @@ TEST_CASE("answers: machines are compared by samples a second, and equal ones ar
 }
 
 TEST_CASE("answers: whole and sharded gradients are compared apart, each on one stack") {
-  const auto compared =
-      comparisons({llama_on("dgx-h100", 8), llama_on("dgx-b200", 8)}, read_catalogue(),
-                  planner_of({"/schedule/name=1f1b", "/parallel/pipeline=1"}));
+  const auto compared = comparisons({llama_on("dgx-h100", 8), llama_on("dgx-b200", 8)}, catalogue(),
+                                    planner_of({"/schedule/name=1f1b", "/parallel/pipeline=1"}));
   REQUIRE(compared.size() == 2);
   for (std::size_t sharded = 0; sharded < 2; ++sharded) {
     for (const LayoutPlan& plan : compared[sharded]) {
@@ -112,8 +108,8 @@ TEST_CASE("answers: whole and sharded gradients are compared apart, each on one 
 }
 
 TEST_CASE("answers: where the first machine is too small, speeds are over the first that is not") {
-  const auto compared = comparisons({llama_on("dgx-h100", 1), llama_on("dgx-h100", 8)},
-                                    read_catalogue(), planner_of({"/schedule/name=1f1b"}));
+  const auto compared = comparisons({llama_on("dgx-h100", 1), llama_on("dgx-h100", 8)}, catalogue(),
+                                    planner_of({"/schedule/name=1f1b"}));
   REQUIRE(compared.size() == 2);
   for (const auto& plans : compared) {
     const std::string text = machines_text(plans);
@@ -125,30 +121,27 @@ TEST_CASE("answers: where the first machine is too small, speeds are over the fi
     CHECK(json[1]["speed"]["ratio"] == 1.0);
   }
   const auto none =
-      comparisons({llama_on("dgx-h100", 1)}, read_catalogue(), planner_of({"/schedule/name=1f1b"}));
+      comparisons({llama_on("dgx-h100", 1)}, catalogue(), planner_of({"/schedule/name=1f1b"}));
   REQUIRE_FALSE(none.empty());
   CHECK(says(machines_text(none.front()), "no layout fits"));
 }
 
 TEST_CASE("answers: the stack of a comparison does not depend on whether its first plan fits") {
   const Texts only{"/schedule/name=1f1b", "/parallel/pipeline=1", "/memory/zero=2"};
-  const auto compared = comparisons({llama_on("dgx-h100", 1), llama_on("dgx-h100", 8)},
-                                    read_catalogue(), planner_of(only));
+  const auto compared = comparisons({llama_on("dgx-h100", 1), llama_on("dgx-h100", 8)}, catalogue(),
+                                    planner_of(only));
   REQUIRE(compared.size() == 1);
   const LayoutPlan& last = compared.front().back();
   CHECK(last.best()->trial.makespan ==
-        plan_layouts(llama_on("dgx-h100", 8), read_catalogue(), planner_of(only))
-            .best()
-            ->trial.makespan);
+        planned(llama_on("dgx-h100", 8), planner_of(only)).best()->trial.makespan);
   CHECK(says(machines_text(compared.front()), "fsdp-compiled"));
   CHECK(compared.front().front().none_because == "/memory/zero=2 leaves none; legal: 0");
 }
 
 TEST_CASE("answers: every stack that lists the device is a row") {
-  const Catalogue catalogue = read_catalogue();
   const PlannerOptions planner = planner_of(plain_space);
-  const LayoutPlan plan = plan_layouts(llama_on("dgx-h100", 8), catalogue, planner);
-  const std::string text = stacks_text(plan, catalogue, planner);
+  const LayoutPlan plan = planned(llama_on("dgx-h100", 8), planner);
+  const std::string text = stacks_text(plan, catalogue(), planner);
   CAPTURE(text);
   CHECK(says(text, "megatron-bridge-2025"));
   CHECK(says(text, "megatron-2024"));
@@ -158,10 +151,9 @@ TEST_CASE("answers: every stack that lists the device is a row") {
 }
 
 TEST_CASE("answers: with a changed machine the best moves or stays") {
-  const Catalogue catalogue = read_catalogue();
   const PlannerOptions planner = planner_of(plain_space);
   const TrainingTask task = llama_on("dgx-h100", 8);
-  const LayoutPlan plan = plan_layouts(task, catalogue, planner);
+  const LayoutPlan plan = planned(task, planner);
   const std::string text = change_text(plan, plan, "/hardware/nic_efficiency=0.5");
   CHECK(says(text, "with /hardware/nic_efficiency=0.5\n"));
   CHECK(says(text, "the layout stays the same"));
@@ -185,11 +177,10 @@ TEST_CASE("answers: a best layout that is not listed has the reason beside it") 
 }
 
 TEST_CASE("answers: JSON of --why has the parts of both steps") {
-  const Catalogue catalogue = read_catalogue();
   const PlannerOptions planner = planner_of(plain_space);
-  const LayoutPlan plan = plan_layouts(llama_on("dgx-h100", 8), catalogue, planner);
+  const LayoutPlan plan = planned(llama_on("dgx-h100", 8), planner);
   const auto json =
-      why_json(plan, catalogue, planner, Restrictions({"/parallel/pipeline=4"}, "--why"));
+      why_json(plan, catalogue(), planner, Restrictions({"/parallel/pipeline=4"}, "--why"));
   CHECK(json["values"] == "/parallel/pipeline=4");
   const auto& own = json["plan"]["layouts"][0];
   CHECK(own["pipeline"] == 4);

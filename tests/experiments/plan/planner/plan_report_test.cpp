@@ -72,14 +72,12 @@ TEST_CASE("planner: the counts of a plan add up to its legal layouts") {
 }
 
 TEST_CASE("planner: layouts that save memory by codecs and offloading are counted too") {
-  const Catalogue catalogue = read_catalogue();
   const TrainingTask task = llama_task({.devices = 8, .settings = {"/memory/capacity_bytes=40e9"}});
   const LayoutPlan plan =
-      plan_layouts(task, catalogue,
-                   {.space = {.only = Restrictions({"/schedule/name=1f1b", "/parallel/pipeline=2",
-                                                    "/parallel/tensor=2", "/recompute/mode=none"}),
-                              .lossy = true,
-                              .offloads = true}});
+      planned(task, {.space = {.only = Restrictions({"/schedule/name=1f1b", "/parallel/pipeline=2",
+                                                     "/parallel/tensor=2", "/recompute/mode=none"}),
+                               .lossy = true,
+                               .offloads = true}});
   CHECK(plan.simulated > 0);
   std::uint64_t refused = 0;
   for (const Exclusion& one : plan.refused) refused += one.layouts;
@@ -91,10 +89,9 @@ TEST_CASE("planner: layouts whose simulation needs too much memory are left out 
   const Budget before = budget();
   set_budget(given_budget(18e6));  // 3 MB beside the program: some 8,000 cells
   const LayoutPlan plan =
-      plan_layouts(task, read_catalogue(),
-                   {.space = {.only = Restrictions({"/schedule/name=1f1b", "/parallel/tensor=1,2",
-                                                    "/parallel/context=1", "/memory/zero=1",
-                                                    "/recompute/mode=full"})}});
+      planned(task, {.space = {.only = Restrictions({"/schedule/name=1f1b", "/parallel/tensor=1,2",
+                                                     "/parallel/context=1", "/memory/zero=1",
+                                                     "/recompute/mode=full"})}});
   set_budget(before);
   CAPTURE(counts_text(plan));
   REQUIRE(!plan.fitting.empty());
@@ -126,8 +123,8 @@ TEST_CASE("planner: where nothing fits, a layout is named only with a number of 
 }
 
 TEST_CASE("planner: a search that is ended before its first layout does not say that none fits") {
-  const LayoutPlan plan = plan_layouts(llama_task({.devices = 16}), read_catalogue(),
-                                       {.asked_to_end = [] { return true; }});
+  const LayoutPlan plan =
+      planned(llama_task({.devices = 16}), {.asked_to_end = [] { return true; }});
   CHECK(plan.stopped);
   CHECK(none_text(plan) == "the search was stopped before it found a layout that fits\n");
 }

@@ -40,12 +40,11 @@ std::vector<std::string> partitions() {
 /// The best layouts of ten families by bounds and by simulating every layout.
 void check_cuts(const TrainingRequest& request, const std::vector<std::string>& only,
                 const std::vector<std::string>& names) {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = read_training_task(request, catalogue);
+  const TrainingTask task = read_task(request);
   PlannerOptions options{.space = {.only = Restrictions(only), .partitions = names}};
-  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  const LayoutPlan plan = planned(task, options);
   options.simulates_all = true;
-  const LayoutPlan all = plan_layouts(task, catalogue, options);
+  const LayoutPlan all = planned(task, options);
   CHECK(plan.simulated <= all.simulated);
   check_plan(plan, all);
 }
@@ -77,15 +76,12 @@ TEST_CASE("planner: with every partitioner the ten best layouts are those of sim
 
 TEST_CASE("planner: the best of each listed family is as fast as its cut by simulation") {
   const Scratch scratch;
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task =
-      read_training_task({.model = scratch.file("m.csv", uneven_profile(9, 4)),
-                          .hardware = "dgx-a100",
-                          .devices = 4,
-                          .global_batch = 12},
-                         catalogue);
+  const TrainingTask task = read_task({.model = scratch.file("m.csv", uneven_profile(9, 4)),
+                                       .hardware = "dgx-a100",
+                                       .devices = 4,
+                                       .global_batch = 12});
   const PlannerOptions options{.space = {.only = Restrictions({"/schedule/name=1f1b,zb-h1"})}};
-  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  const LayoutPlan plan = planned(task, options);
   std::size_t simulated = 0;
   for (const ListedFamily& row : listed_families(plan.fitting, options.best)) {
     LayoutChoice choice = row.best->choice;
@@ -93,7 +89,7 @@ TEST_CASE("planner: the best of each listed family is as fast as its cut by simu
     if (choice.pipeline == 1) continue;
     choice.partition = "simulated";
     const Scenario scenario = parse_scenario(layout_document(task, choice), "");
-    CHECK(row.best->trial.makespan <= try_layout(scenario, catalogue, nullptr).makespan);
+    CHECK(row.best->trial.makespan <= try_layout(scenario, catalogue(), nullptr).makespan);
   }
   CHECK(simulated > 0);
 }

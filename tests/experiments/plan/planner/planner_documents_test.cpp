@@ -32,11 +32,10 @@ PlannerOptions few_layouts() {
 }  // namespace
 
 TEST_CASE("planner: with documents, listed layouts have their mean step over draws") {
-  const Catalogue catalogue = read_catalogue();
   const TrainingTask task =
       documents_task(R"({"lengths": {"distribution": "lognormal", "mean": 2048, "max": 8192},)"
                      R"( "pack": "first-fit"})");
-  const LayoutPlan plan = plan_layouts(task, catalogue, few_layouts());
+  const LayoutPlan plan = planned(task, few_layouts());
   REQUIRE(plan.fitting.size() >= 2);
   CHECK(std::ranges::is_sorted(plan.fitting, {}, [](const auto& one) { return one.trial.pace(); }));
   for (const JudgedLayout& one : plan.fitting) {
@@ -52,7 +51,7 @@ TEST_CASE("planner: with documents, listed layouts have their mean step over dra
     CHECK(one.trial.peak_bytes == highest_peak(*result.report, result.batch).bytes);
     CHECK(one.trial.word == worst_memory(result).word);
   }
-  const LayoutPlan full = plan_layouts(documents_task(""), catalogue, few_layouts());
+  const LayoutPlan full = planned(documents_task(""), few_layouts());
   CHECK(plan.fastest_full == full.fitting.front().trial.makespan);
   CHECK(plan.legal == full.legal);
   CHECK(plan_text(plan, 4).find("times are means of 16 draws of documents") != std::string::npos);
@@ -61,12 +60,11 @@ TEST_CASE("planner: with documents, listed layouts have their mean step over dra
 
 // A document fills a sixteenth of a microbatch, so all bounds lie above the drawn steps.
 TEST_CASE("planner: with documents, an early stop compares full microbatches") {
-  const Catalogue catalogue = read_catalogue();
   const TrainingTask task =
       documents_task(R"({"lengths": {"histogram": [{"tokens": 512}]}, "tokens": 8192})", 1);
   PlannerOptions options = few_layouts();
   options.most_seconds = 0;
-  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  const LayoutPlan plan = planned(task, options);
   CHECK(plan.fitting.size() == 1);  // the time is up for draws of others too
   CHECK(plan.stopped);
   CHECK(plan.slower_bound_us < std::numeric_limits<double>::infinity());
@@ -74,7 +72,6 @@ TEST_CASE("planner: with documents, an early stop compares full microbatches") {
 }
 
 TEST_CASE("planner: with documents, a question about one family compares those of the list") {
-  const Catalogue catalogue = read_catalogue();
   const TrainingTask task =
       documents_task(R"({"lengths": {"distribution": "lognormal", "mean": 2048, "max": 8192},)"
                      R"( "pack": "first-fit"})");
@@ -83,8 +80,8 @@ TEST_CASE("planner: with documents, a question about one family compares those o
           .only = Restrictions({"/schedule/name=1f1b", "/parallel/pipeline=2",
                                 "/parallel/context=1", "/recompute/mode=none",
                                 "/model/microbatch=1", "/memory/zero=1", "/parallel/tensor=2,4"})}};
-  const LayoutPlan plan = plan_layouts(task, catalogue, options);
-  const LayoutPlan best = best_plan(task, catalogue, options);
+  const LayoutPlan plan = planned(task, options);
+  const LayoutPlan best = best_plan(task, catalogue(), options);
   REQUIRE(plan.fitting.size() > 1);
   CHECK(best.simulated == plan.simulated);
   CHECK(best.fitting.size() == plan.fitting.size());
@@ -92,10 +89,9 @@ TEST_CASE("planner: with documents, a question about one family compares those o
 }
 
 TEST_CASE("planner: where no layout takes the documents, the answer says why") {
-  const Catalogue catalogue = read_catalogue();
   const TrainingTask task =
       documents_task(R"({"lengths": {"histogram": [{"tokens": 100000}]}, "longer": "refuse"})", 1);
-  const LayoutPlan plan = plan_layouts(task, catalogue, few_layouts());
+  const LayoutPlan plan = planned(task, few_layouts());
   CHECK(plan.fitting.empty());
   CHECK(
       plan_text(plan, 4).find("no layout runs with these documents: /batch/longer: a document has "
@@ -103,14 +99,13 @@ TEST_CASE("planner: where no layout takes the documents, the answer says why") {
 }
 
 TEST_CASE("planner: where a document is a microbatch, layouts must take as many") {
-  const Catalogue catalogue = read_catalogue();
   const std::string batch = R"({"lengths": {"distribution": "uniform", "max": 8192}})";
   CHECK_THROWS_WITH_AS(
-      plan_layouts(documents_task(batch), catalogue, few_layouts()),
+      planned(documents_task(batch), few_layouts()),
       "--set /batch: without \"pack\" a document is a microbatch; give --microbatch 1, so that a "
       "step of every layout takes as many",
       UsageError);
-  const LayoutPlan plan = plan_layouts(documents_task(batch, 1), catalogue, few_layouts());
+  const LayoutPlan plan = planned(documents_task(batch, 1), few_layouts());
   REQUIRE_FALSE(plan.fitting.empty());
   CHECK(plan.fitting.front().trial.mean_within.has_value());
 }

@@ -25,12 +25,11 @@ std::string experts_command(const Scratch& scratch) {
 /// front. No bound is above what a simulation gave, else planning throws.
 LayoutPlan checked_plan(const TrainingRequest& request, const std::vector<std::string>& only,
                         bool offloads = false) {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = read_training_task(request, catalogue);
+  const TrainingTask task = read_task(request);
   PlannerOptions options{.space = {.only = Restrictions(only), .offloads = offloads}};
-  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  const LayoutPlan plan = planned(task, options);
   options.simulates_all = true;
-  const LayoutPlan all = plan_layouts(task, catalogue, options);
+  const LayoutPlan all = planned(task, options);
   CHECK(all.legal <= 20'000);
   CHECK(plan.simulated < all.simulated);
   check_plan(plan, all);
@@ -81,10 +80,9 @@ TEST_CASE("planner: layers recomputed or offloaded in part are found as if all w
 }
 
 TEST_CASE("planner: layers are restricted by number, and other recomputations left out") {
-  const Catalogue catalogue = read_catalogue();
   const TrainingTask task = llama_task({.devices = 8});
   const LayoutPlan plan =
-      plan_layouts(task, catalogue, {.space = {.only = Restrictions({"/recompute/layers=2,3"})}});
+      planned(task, {.space = {.only = Restrictions({"/recompute/layers=2,3"})}});
   REQUIRE_FALSE(plan.fitting.empty());
   for (const JudgedLayout& one : plan.fitting) {
     CHECK(one.choice.recompute == "full");
@@ -93,7 +91,7 @@ TEST_CASE("planner: layers are restricted by number, and other recomputations le
   CHECK(text_of(plan.best()->choice).find("recomputation of 2 layers a stage") !=
         std::string::npos);
   const LayoutPlan offloaded =
-      plan_layouts(task, catalogue, {.space = {.only = Restrictions({"/offload/layers=5"})}});
+      planned(task, {.space = {.only = Restrictions({"/offload/layers=5"})}});
   REQUIRE_FALSE(offloaded.fitting.empty());
   for (const JudgedLayout& one : offloaded.fitting) {
     CHECK(one.choice.offloaded_layers == 5);
@@ -104,7 +102,6 @@ TEST_CASE("planner: layers are restricted by number, and other recomputations le
 }
 
 TEST_CASE("planner: settings that some layouts alone take are left out of the others") {
-  const Catalogue catalogue = read_catalogue();
   const auto task_with = [&](std::vector<std::string> settings) {
     return llama_task(
         {.devices = 8, .sequence = 4096, .global_batch = 16, .settings = std::move(settings)});
@@ -114,18 +111,16 @@ TEST_CASE("planner: settings that some layouts alone take are left out of the ot
                               "/model/dtype=fp8,/parallel/narrow_gathers=true"}) {
     CAPTURE(std::string(setting));
     const TrainingTask task = task_with({setting});
-    const LayoutPlan plan = plan_layouts(
-        task, catalogue,
-        {.space = {.only = Restrictions({"/schedule/name=1f1b,zb-v", "/model/microbatch=1",
-                                         "/recompute/mode=none", "/parallel/context=1"})},
-         .best = 100});
+    const LayoutPlan plan = planned(
+        task, {.space = {.only = Restrictions({"/schedule/name=1f1b,zb-v", "/model/microbatch=1",
+                                               "/recompute/mode=none", "/parallel/context=1"})},
+               .best = 100});
     CHECK(plan.refused.empty());
     REQUIRE_FALSE(plan.fitting.empty());
     for (const JudgedLayout& layout : plan.fitting) run_of(task, layout);
   }
   CHECK_THROWS_AS(
-      plan_layouts(task_with({"/memory/prefetch_layers=2", "/parallel/overlap_gathers=false"}),
-                   catalogue, {}),
+      planned(task_with({"/memory/prefetch_layers=2", "/parallel/overlap_gathers=false"})),
       UsageError);
 }
 

@@ -27,13 +27,12 @@ struct SmallCase {
   std::vector<std::string> settings = {};
 };
 
-TrainingTask task_of(const SmallCase& one, const Catalogue& catalogue) {
-  return read_training_task({.model = shared_model(one.model),
-                             .hardware = one.hardware,
-                             .devices = one.devices,
-                             .global_batch = one.global_batch,
-                             .settings = one.settings},
-                            catalogue);
+TrainingTask task_of(const SmallCase& one) {
+  return read_task({.model = shared_model(one.model),
+                    .hardware = one.hardware,
+                    .devices = one.devices,
+                    .global_batch = one.global_batch,
+                    .settings = one.settings});
 }
 
 constexpr const char* llama = "llama-3.1-8b.json";
@@ -96,14 +95,14 @@ const std::vector<SmallCase>& small_cases() {
 }
 
 /// The best layout by bounds, and by simulating every layout.
-void check_best(const SmallCase& one, const Catalogue& catalogue) {
-  const TrainingTask task = task_of(one, catalogue);
+void check_best(const SmallCase& one) {
+  const TrainingTask task = task_of(one);
   CAPTURE(one.hardware);
   CAPTURE(one.devices);
   PlannerOptions options{.space = {.only = Restrictions(one.only)}, .best = 1, .front = false};
-  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  const LayoutPlan plan = planned(task, options);
   options.simulates_all = true;
-  const LayoutPlan all = plan_layouts(task, catalogue, options);
+  const LayoutPlan all = planned(task, options);
   REQUIRE(all.legal <= 20'000);
   REQUIRE(plan.fitting.empty() == all.fitting.empty());
   if (all.fitting.empty()) return;
@@ -118,15 +117,14 @@ TEST_CASE("planner: the best layout is that of simulating every layout") {
        "dgx-h100",
        8,
        16,
-       {"/model/microbatch=1", "/parallel/context=1", "/memory/zero=1,3", "/recompute/mode=none"}},
-      read_catalogue());
+       {"/model/microbatch=1", "/parallel/context=1", "/memory/zero=1,3", "/recompute/mode=none"}});
 }
 
 /// Simulates all layouts of a case, each of which throws if a bound is above its time or memory.
-std::size_t check_bounds(const SmallCase& one, const Catalogue& catalogue) {
+std::size_t check_bounds(const SmallCase& one) {
   PlannerOptions options{.space = {.only = Restrictions(one.only), .lossy = true},
                          .simulates_all = true};
-  return plan_layouts(task_of(one, catalogue), catalogue, options).simulated;
+  return planned(task_of(one), options).simulated;
 }
 
 TEST_CASE("planner: no bound is above the simulated step time or memory") {
@@ -145,9 +143,8 @@ TEST_CASE("planner: no bound is above the simulated step time or memory") {
                           32,
                           {"/model/microbatch=1", "/parallel/context=4,8", "/parallel/pipeline=1",
                            "/recompute/mode=none", "/memory/zero=3", "/schedule/name=1f1b"}};
-  const Catalogue catalogue = read_catalogue();
-  CHECK(check_bounds(one, catalogue) > 50);
-  CHECK(check_bounds(sharded, catalogue) > 2);
+  CHECK(check_bounds(one) > 50);
+  CHECK(check_bounds(sharded) > 2);
   SmallCase encoded{llama,
                     "dgx-h100",
                     8,
@@ -155,13 +152,12 @@ TEST_CASE("planner: no bound is above the simulated step time or memory") {
                     {"/model/microbatch=1", "/parallel/context=1", "/parallel/tensor=1",
                      "/memory/zero=1", "/schedule/name=1f1b,zb-v", "/recompute/mode=none,full"},
                     {"/codec/stash=bfp", "/codec/link=bfp"}};
-  CHECK(check_bounds(encoded, catalogue) > 5);
+  CHECK(check_bounds(encoded) > 5);
   encoded.settings = {"/offload/keep=2"};
-  CHECK(check_bounds(encoded, catalogue) > 2);
+  CHECK(check_bounds(encoded) > 2);
 }
 
 TEST_CASE("planner: no bound holds less under settings that change how an order runs") {
-  const Catalogue catalogue = read_catalogue();
   SmallCase one{
       gpt,
       "dgx-h100",
@@ -176,20 +172,19 @@ TEST_CASE("planner: no bound holds less under settings that change how an order 
         "/hardware/transfers={\"blocking\":true}", "/overheads/launch_us=5",
         "/parallel/overlap_sums=false"}) {
     one.settings = {setting};
-    CHECK_MESSAGE(check_bounds(one, catalogue) > 0, std::string(setting));
+    CHECK_MESSAGE(check_bounds(one) > 0, std::string(setting));
   }
 }
 
 TEST_CASE("planner: a layout under several names is listed once, under the first of them") {
-  const Catalogue catalogue = read_catalogue();
   // With one microbatch nothing but the last one is there to be spared.
-  const TrainingTask task = task_of({llama, "dgx-h100", 8, 4, {}}, catalogue);
+  const TrainingTask task = task_of({llama, "dgx-h100", 8, 4, {}});
   PlannerOptions options{.space = {.only = Restrictions({"/parallel/data=4", "/parallel/pipeline=2",
                                                          "/recompute/mode=none,except_last",
                                                          "/schedule/name=1f1b,gpipe,naive"}),
                                    .partitions = {"even", "balanced"}},
                          .best = 10'000};
-  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  const LayoutPlan plan = planned(task, options);
   REQUIRE_FALSE(plan.fitting.empty());
   CHECK(plan.repeated > 0);
   CHECK_FALSE(plan.stopped);
@@ -203,22 +198,19 @@ TEST_CASE("planner: a layout under several names is listed once, under the first
 }
 
 TEST_CASE("planner: a time limit ends the search with the best so far, and says so") {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}}, catalogue);
-  const LayoutPlan plan =
-      plan_layouts(task, catalogue, {.best = 1, .front = false, .most_seconds = 0});
+  const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}});
+  const LayoutPlan plan = planned(task, {.best = 1, .front = false, .most_seconds = 0});
   CHECK(plan.stopped);
   CHECK_FALSE(plan.fitting.empty());
   CHECK(plan.slower > 0);
   CHECK(plan.slower_bound_us <= to_us(plan.best()->trial.makespan));
   CHECK(counts_text(plan).find("left when the time was up") != std::string::npos);
-  CHECK_FALSE(plan_layouts(task, catalogue, {.best = 1}).stopped);
+  CHECK_FALSE(planned(task, {.best = 1}).stopped);
 }
 
 TEST_CASE("planner: a layout's scenario as text and as value are the same") {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = task_of({llama, "dgx-h100", 8, 32, {}}, catalogue);
-  const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.lossy = true}});
+  const TrainingTask task = task_of({llama, "dgx-h100", 8, 32, {}});
+  const LayoutPlan plan = planned(task, {.space = {.lossy = true}});
   for (const JudgedLayout& layout : plan.fitting) {
     const RunResult result = run_of(task, layout);
     CHECK(result.throughput.samples_per_s == layout.trial.samples_per_s);
@@ -233,14 +225,13 @@ TEST_CASE("planner: experts are laid out as chosen, whatever the training comman
       "--seq-length 512 --max-position-embeddings 512 --micro-batch-size 1 --global-batch-size 16 "
       "--tensor-model-parallel-size 4 --vocab-size 8192 --bf16 --num-experts 8 "
       "--expert-model-parallel-size 2 --expert-tensor-parallel-size 2 --swiglu\n");
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = read_training_task(
-      {.model = command, .hardware = "dgx-h100", .devices = 8, .global_batch = 16}, catalogue);
+  const TrainingTask task =
+      read_task({.model = command, .hardware = "dgx-h100", .devices = 8, .global_batch = 16});
   for (const char* shared : {"1", "4"}) {
     const Restrictions only({"/parallel/tensor=4", std::string("/parallel/expert_tensor=") + shared,
                              "/parallel/expert=2"},
                             "--only");
-    const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.only = only}, .best = 3});
+    const LayoutPlan plan = planned(task, {.space = {.only = only}, .best = 3});
     REQUIRE_FALSE(plan.fitting.empty());
     for (const JudgedLayout& layout : plan.fitting) {
       const RunResult result = run_of(task, layout);
@@ -252,17 +243,15 @@ TEST_CASE("planner: experts are laid out as chosen, whatever the training comman
 }
 
 TEST_CASE("planner: one thread and several find the same") {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}}, catalogue);
-  const LayoutPlan one = plan_layouts(task, catalogue, {.jobs = 1});
-  const LayoutPlan several = plan_layouts(task, catalogue, {.jobs = 4});
+  const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}});
+  const LayoutPlan one = planned(task, {.jobs = 1});
+  const LayoutPlan several = planned(task, {.jobs = 4});
   CHECK(plan_text(one, 10) == plan_text(several, 10));
 }
 
 TEST_CASE("planner: all layouts are counted once") {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}}, catalogue);
-  const LayoutPlan plan = plan_layouts(task, catalogue, {});
+  const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}});
+  const LayoutPlan plan = planned(task);
   std::uint64_t refused = 0;
   for (const Exclusion& one : plan.refused) refused += one.layouts;
   CHECK(plan.simulated ==
@@ -275,11 +264,10 @@ TEST_CASE("planner: all layouts are counted once") {
 
 TEST_CASE(
     "planner: what leaves too little memory stands apart, and what does not fit is left out") {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}}, catalogue);
+  const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}});
   for (const double headroom : {0.0, 0.08, 0.3}) {
     CAPTURE(headroom);
-    const LayoutPlan plan = plan_layouts(task, catalogue, {.best = 3, .headroom = headroom});
+    const LayoutPlan plan = planned(task, {.best = 3, .headroom = headroom});
     REQUIRE(!plan.fitting.empty());
     for (const auto* list : {&plan.fitting, &plan.tight}) {
       CHECK(std::is_sorted(list->begin(), list->end(), is_better));
@@ -301,13 +289,12 @@ TEST_CASE(
 
 /// Whether a plan has the front, and the tight layouts, that simulating all layouts has.
 void check_front(const TrainingRequest& request, const PlannerOptions& asked) {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = read_training_task(request, catalogue);
+  const TrainingTask task = read_task(request);
   PlannerOptions options = asked;
-  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  const LayoutPlan plan = planned(task, options);
   CHECK(plan.whole_front);
   options.simulates_all = true;
-  const LayoutPlan all = plan_layouts(task, catalogue, options);
+  const LayoutPlan all = planned(task, options);
   check_plan(plan, all, options.best);
   if (all.tight.empty() || all.fitting.empty()) return;
   const bool faster = all.tight.front().trial.makespan < all.fitting.front().trial.makespan;
@@ -328,12 +315,11 @@ TEST_CASE("planner: families, front and tight layouts are those of simulating ev
 }
 
 TEST_CASE("planner: a step time is known as `run` says of its layout, with short kernels too") {
-  const Catalogue catalogue = read_catalogue();
   const SmallCase short_kernels{llama, "dgx-h100", 8, 8, {}, {"/model/sequence=128"}};
-  const TrainingTask task = task_of(short_kernels, catalogue);
+  const TrainingTask task = task_of(short_kernels);
   for (const char* only : {"/memory/zero=1", "/memory/zero=3"}) {
-    const LayoutPlan plan = plan_layouts(
-        task, catalogue, {.space = {.only = Restrictions({"/parallel/data=8", only})}, .best = 1});
+    const LayoutPlan plan =
+        planned(task, {.space = {.only = Restrictions({"/parallel/data=8", only})}, .best = 1});
     const JudgedLayout& first = plan.fitting.front();
     const std::string document = layout_document(task, first.choice);
     const RunSpread spread = spread_of(settle(parse_scenario(document, task.source)));
@@ -347,7 +333,7 @@ TEST_CASE("planner: a step time is known as `run` says of its layout, with short
 }
 
 TEST_CASE("planner: where restrictions leave no layout, it says which, and what there is") {
-  const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}}, read_catalogue());
+  const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}});
   const auto why = [&](const std::vector<std::string>& only) {
     return why_no_layout(task, {.only = Restrictions(only)});
   };
@@ -364,29 +350,25 @@ TEST_CASE("planner: where restrictions leave no layout, it says which, and what 
 
 TEST_SUITE("exhaustive") {
   TEST_CASE("planner: the best layout of eight cases is that of simulating every layout") {
-    const Catalogue catalogue = read_catalogue();
-    for (const SmallCase& one : small_cases()) check_best(one, catalogue);
+    for (const SmallCase& one : small_cases()) check_best(one);
   }
 
   TEST_CASE("planner: no bound is above the simulated step time of 10,000 layouts") {
-    const Catalogue catalogue = read_catalogue();
     std::size_t layouts = 0;
-    for (const SmallCase& one : small_cases()) layouts += check_bounds(one, catalogue);
+    for (const SmallCase& one : small_cases()) layouts += check_bounds(one);
     layouts += check_bounds(
         {llama,
          "dgx-h100",
          16,
          32,
-         {"/model/microbatch=1", "/parallel/context=1", "/recompute/mode=none", "/memory/zero=1"}},
-        catalogue);
+         {"/model/microbatch=1", "/parallel/context=1", "/recompute/mode=none", "/memory/zero=1"}});
     layouts += check_bounds({deepseek,
                              "dgx-h100",
                              64,
                              64,
                              {"/parallel/tensor=2", "/parallel/context=1", "/parallel/chunks=1,2",
                               "/model/microbatch=1", "/recompute/mode=full", "/memory/zero=1",
-                              "/schedule/name=1f1b,dualpipev"}},
-                            catalogue);
+                              "/schedule/name=1f1b,dualpipev"}});
     CHECK(layouts >= 10'000);
   }
 }

@@ -24,17 +24,16 @@ struct SplitCase {
 };
 
 SplitCase split_of(const char* model, const LayoutChoice& choice, const char* setting = "") {
-  const Catalogue catalogue = read_catalogue();
   TrainingRequest request{.model = shared_model(model),
                           .hardware = "dgx-h100",
                           .devices = choice.tensor * choice.pipeline * choice.data * choice.context,
                           .microbatch = choice.microbatch,
                           .global_batch = choice.microbatch * choice.microbatches * choice.data};
   if (*setting != 0) request.settings = {setting};
-  const TrainingTask task = read_training_task(request, catalogue);
+  const TrainingTask task = read_task(request);
   const Scenario scenario = parse_scenario(layout_document(task, choice), task.source);
   const auto clusters = std::make_shared<Clusters>();
-  return {try_layout(scenario, catalogue, clusters), split_step(scenario, catalogue, clusters)};
+  return {try_layout(scenario, catalogue(), clusters), split_step(scenario, catalogue(), clusters)};
 }
 
 constexpr const char* split_model = "llama-3.1-8b.json";
