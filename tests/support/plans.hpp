@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
@@ -28,6 +29,14 @@ inline TrainingTask read_task(const TrainingRequest& request) {
 
 inline LayoutPlan planned(const TrainingTask& task, const PlannerOptions& options = {}) {
   return plan_layouts(task, catalogue(), options);
+}
+
+/// A plan, and that of simulating every layout.
+inline std::pair<LayoutPlan, LayoutPlan> planned_twice(const TrainingTask& task,
+                                                       PlannerOptions options) {
+  LayoutPlan plan = planned(task, options);
+  options.simulates_all = true;
+  return {std::move(plan), planned(task, options)};
 }
 
 /// A request for Llama 3.1 8B, on H100s if it names no machine.

@@ -45,6 +45,19 @@ json tensor_groups(int microbatches) {
   return scenario;
 }
 
+/// Experts over 16 devices.
+json spread_experts() {
+  return json::parse(R"({
+    "model": { "layers": [ { "repeat": 4, "parts": [
+        { "kind": "attention", "hidden": 4096, "heads": 32 },
+        { "kind": "moe", "hidden": 4096, "experts": 64, "chosen": 8,
+          "expert_intermediate": 2048 } ] } ], "sequence": 4096 },
+    "hardware": { "name": "dgx-h100" },
+    "parallel": { "pipeline": 1, "data": 16, "expert": 16 },
+    "memory": { "capacity_bytes": 1e15 },
+    "schedule": { "name": "1f1b", "microbatches": 2 } })");
+}
+
 RunResult run_of(const json& scenario) {
   return run(parse_scenario(scenario.dump(), "s.json"), {});
 }
@@ -177,15 +190,10 @@ TEST_CASE("ZeRO-3 prefetches as many layers as the scenario says") {
 }
 
 TEST_CASE("a fused cell priced from layers hides communication, not arithmetic") {
-  json scenario = json::parse(R"({
-    "model": { "layers": [ { "repeat": 8, "parts": [
-        { "kind": "attention", "hidden": 4096, "heads": 32 },
-        { "kind": "moe", "hidden": 4096, "experts": 64, "chosen": 8,
-          "expert_intermediate": 2048 } ] } ], "sequence": 4096 },
-    "hardware": { "name": "dgx-h100" },
-    "parallel": { "pipeline": 4, "data": 16, "expert": 16 },
-    "memory": { "capacity_bytes": 1e15 },
-    "schedule": { "name": "dualpipe", "microbatches": 16 } })");
+  json scenario = spread_experts();
+  scenario["model"]["layers"][0]["repeat"] = 8;
+  scenario["parallel"]["pipeline"] = 4;
+  scenario["schedule"] = {{"name", "dualpipe"}, {"microbatches", 16}};
   const double serial = makespan_us(scenario);
   scenario["schedule"]["overlap"] = "fused";
   const double fused = makespan_us(scenario);
@@ -198,29 +206,17 @@ TEST_CASE("a fused cell priced from layers hides communication, not arithmetic")
 }
 
 TEST_CASE("all-to-alls of experts overlap their pass where the scenario says so") {
-  json scenario = json::parse(R"({
-    "model": { "layers": [ { "repeat": 4, "parts": [
-        { "kind": "attention", "hidden": 4096, "heads": 32 },
-        { "kind": "moe", "hidden": 4096, "experts": 64, "chosen": 8,
-          "expert_intermediate": 2048 } ] } ], "sequence": 4096 },
-    "hardware": { "name": "dgx-h100" },
-    "parallel": { "pipeline": 1, "data": 16, "expert": 16 },
-    "memory": { "capacity_bytes": 1e15 },
-    "schedule": { "name": "1f1b", "microbatches": 2 } })");
+  json scenario = spread_experts();
   const double exposed = makespan_us(scenario);
   scenario["parallel"]["overlap_experts"] = true;
   CHECK(makespan_us(scenario) < exposed);
 }
 
 TEST_CASE("a shared expert runs beside all-to-alls where the scenario says so") {
-  json scenario = json::parse(R"({
-    "model": { "layers": [ { "repeat": 4, "parts": [
-        { "kind": "moe", "hidden": 4096, "experts": 64, "chosen": 8,
-          "expert_intermediate": 2048, "shared_intermediate": 2048 } ] } ], "sequence": 4096 },
-    "hardware": { "name": "dgx-h100" },
-    "parallel": { "pipeline": 1, "data": 16, "expert": 16 },
-    "memory": { "capacity_bytes": 1e15 },
-    "schedule": { "name": "1f1b", "microbatches": 2 } })");
+  json scenario = spread_experts();
+  json& parts = scenario["model"]["layers"][0]["parts"];
+  parts.erase(0);
+  parts[0]["shared_intermediate"] = 2048;
   const double exposed = makespan_us(scenario);
   scenario["parallel"]["overlap_shared_expert"] = true;
   const double beside = makespan_us(scenario);

@@ -40,11 +40,8 @@ std::vector<std::string> partitions() {
 /// The best layouts of ten families by bounds and by simulating every layout.
 void check_cuts(const TrainingRequest& request, const std::vector<std::string>& only,
                 const std::vector<std::string>& names) {
-  const TrainingTask task = read_task(request);
-  PlannerOptions options{.space = {.only = Restrictions(only), .partitions = names}};
-  const LayoutPlan plan = planned(task, options);
-  options.simulates_all = true;
-  const LayoutPlan all = planned(task, options);
+  const auto [plan, all] = planned_twice(
+      read_task(request), {.space = {.only = Restrictions(only), .partitions = names}});
   CHECK(plan.simulated <= all.simulated);
   check_plan(plan, all);
 }

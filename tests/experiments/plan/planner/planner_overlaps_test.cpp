@@ -25,11 +25,8 @@ std::string experts_command(const Scratch& scratch) {
 /// front. No bound is above what a simulation gave, else planning throws.
 LayoutPlan checked_plan(const TrainingRequest& request, const std::vector<std::string>& only,
                         bool offloads = false) {
-  const TrainingTask task = read_task(request);
-  PlannerOptions options{.space = {.only = Restrictions(only), .offloads = offloads}};
-  const LayoutPlan plan = planned(task, options);
-  options.simulates_all = true;
-  const LayoutPlan all = planned(task, options);
+  const auto [plan, all] = planned_twice(
+      read_task(request), {.space = {.only = Restrictions(only), .offloads = offloads}});
   CHECK(all.legal <= 20'000);
   CHECK(plan.simulated < all.simulated);
   check_plan(plan, all);

@@ -96,13 +96,10 @@ const std::vector<SmallCase>& small_cases() {
 
 /// The best layout by bounds, and by simulating every layout.
 void check_best(const SmallCase& one) {
-  const TrainingTask task = task_of(one);
   CAPTURE(one.hardware);
   CAPTURE(one.devices);
-  PlannerOptions options{.space = {.only = Restrictions(one.only)}, .best = 1, .front = false};
-  const LayoutPlan plan = planned(task, options);
-  options.simulates_all = true;
-  const LayoutPlan all = planned(task, options);
+  const auto [plan, all] = planned_twice(
+      task_of(one), {.space = {.only = Restrictions(one.only)}, .best = 1, .front = false});
   REQUIRE(all.legal <= 20'000);
   REQUIRE(plan.fitting.empty() == all.fitting.empty());
   if (all.fitting.empty()) return;
@@ -288,13 +285,9 @@ TEST_CASE(
 }
 
 /// Whether a plan has the front, and the tight layouts, that simulating all layouts has.
-void check_front(const TrainingRequest& request, const PlannerOptions& asked) {
-  const TrainingTask task = read_task(request);
-  PlannerOptions options = asked;
-  const LayoutPlan plan = planned(task, options);
+void check_front(const TrainingRequest& request, const PlannerOptions& options) {
+  const auto [plan, all] = planned_twice(read_task(request), options);
   CHECK(plan.whole_front);
-  options.simulates_all = true;
-  const LayoutPlan all = planned(task, options);
   check_plan(plan, all, options.best);
   if (all.tight.empty() || all.fitting.empty()) return;
   const bool faster = all.tight.front().trial.makespan < all.fitting.front().trial.makespan;
