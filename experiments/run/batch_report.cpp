@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/costs/chance.hpp"
 #include "sim/report/memory.hpp"
 
 namespace penstock {

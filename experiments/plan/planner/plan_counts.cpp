@@ -2,7 +2,6 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
-#include "experiments/run/layout/device_memory.hpp"
 
 namespace penstock {
 

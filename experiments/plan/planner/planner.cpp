@@ -22,7 +22,6 @@
 #include "sim/base/named.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/report/memory.hpp"
-#include "sim/report/report.hpp"
 
 namespace penstock {
 namespace {

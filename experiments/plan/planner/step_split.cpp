@@ -1,7 +1,6 @@
 #include "experiments/plan/planner/step_split.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 #include <variant>
 

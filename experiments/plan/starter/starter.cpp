@@ -8,7 +8,6 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
-#include "experiments/plan/planner/space/layout_space.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

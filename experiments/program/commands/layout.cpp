@@ -21,7 +21,6 @@
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/framework.hpp"
-#include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/layout/launch_of.hpp"

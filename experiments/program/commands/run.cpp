@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/torch_comms.hpp"

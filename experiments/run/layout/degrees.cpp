@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "experiments/input/files/table.hpp"
 #include "hardware_models/model/model_layers.hpp"
-#include "hardware_models/spec/model_spec.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 

@@ -18,7 +18,6 @@
 #include "experiments/run/layout/modules.hpp"
 #include "experiments/run/layout/order.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
-#include "experiments/run/layout/stack_memory.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/layout/written.hpp"
 #include "hardware_models/links/wiring.hpp"

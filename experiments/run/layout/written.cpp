@@ -7,7 +7,6 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/run/layout/exchanges.hpp"
-#include "experiments/run/layout/stage_demand.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "sim/base/error.hpp"
 #include "sim/model/partition.hpp"

@@ -4,7 +4,6 @@
 
 #include "experiments/run/run.hpp"
 #include "tests/support/program.hpp"
-#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -2,10 +2,6 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "experiments/run/run.hpp"

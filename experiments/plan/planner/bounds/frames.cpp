@@ -7,7 +7,6 @@
 #include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/stack_memory.hpp"
 #include "experiments/run/layout/training.hpp"
-#include "experiments/run/simulation.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

@@ -7,7 +7,6 @@
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/modules.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
-#include "hardware_models/links/wiring.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

@@ -1,7 +1,6 @@
 #include "experiments/plan/planner/bounds/stage_prices.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/stage_demand.hpp"

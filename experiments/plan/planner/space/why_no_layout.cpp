@@ -7,7 +7,6 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
-#include "schedules/partitioners/registry.hpp"
 
 namespace penstock {
 namespace {

@@ -9,8 +9,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "experiments/run/layout/cut.hpp"
-#include "hardware_models/times/stated_times.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -5,14 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "experiments/run/run.hpp"
-#include "sim/base/error.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace penstock::testing {

@@ -1,12 +1,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/profiles/profile_rows.hpp"
 #include "experiments/run/run.hpp"
-#include "sim/base/error.hpp"
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/profile_workplace.hpp"
 #include "validate/store/database.hpp"

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "experiments/input/scenario/document.hpp"
-#include "experiments/plan/planner/space/training_task.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -4,14 +4,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/profiles/profile_rows.hpp"
-#include "experiments/run/run.hpp"
-#include "sim/base/error.hpp"
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/profile_workplace.hpp"
 #include "tests/support/program.hpp"
-#include "tests/support/scratch.hpp"
-#include "validate/store/database.hpp"
 
 namespace penstock::testing {
 namespace {

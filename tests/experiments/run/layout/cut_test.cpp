@@ -1,6 +1,5 @@
 // Cuts that partitioners make in scenarios, against all cuts, each run as a scenario of its own.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include <nlohmann/json.hpp>

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/run/layout/layout.hpp"
 #include "experiments/run/run.hpp"
 
 namespace penstock::testing {

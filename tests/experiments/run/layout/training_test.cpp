@@ -5,7 +5,6 @@
 #include <string>
 
 #include "experiments/input/model_files/model_file.hpp"
-#include "sim/base/error.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
