@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -120,8 +121,7 @@ TEST_CASE("chain: a scenario from a document is that which is read alone") {
 TEST_CASE("chain: an error starts with the layout's file") {
   Chain chain;
   Layout layout = chain.layout(first_run({"/memory/policy=stall"}));
-  CHECK(refused_with<InputError>([&] { (void)chain.simulate(layout); }).find("first_run.json") !=
-        std::string::npos);
+  CHECK(says(refused_with<InputError>([&] { (void)chain.simulate(layout); }), "first_run.json"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "experiments/run/run.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -55,12 +56,11 @@ TEST_CASE("a run under a power cap takes the energy of the cap") {
 TEST_CASE("run says what the whole training takes, as text and as JSON") {
   const ProgramRun text =
       run_penstock({"run", llama_file, "--tokens", "1e12", "--price", "2"}, ".");
-  CHECK(text.output.find("\ntraining     1e+12 tokens: ") != std::string::npos);
-  CHECK(text.output.find(" (devices alone, at full power)\n") != std::string::npos);
+  CHECK(says(text.output, "\ntraining     1e+12 tokens: "));
+  CHECK(says(text.output, " (devices alone, at full power)\n"));
   const ProgramRun json = run_penstock({"run", llama_file, "--tokens", "1e12", "--json"}, ".");
-  CHECK(json.output.find("\"training\": {\n    \"tokens\": 1000000000000.0,") != std::string::npos);
-  CHECK(run_penstock({"run", llama_file, "--json"}, ".").output.find("\"training\"") ==
-        std::string::npos);
+  CHECK(says(json.output, "\"training\": {\n    \"tokens\": 1000000000000.0,"));
+  CHECK_FALSE(says(run_penstock({"run", llama_file, "--json"}, ".").output, "\"training\""));
 }
 
 }  // namespace penstock::testing

@@ -11,6 +11,7 @@
 #include "experiments/run/layout/launch_of.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "tests/support/plans.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -127,10 +128,6 @@ std::string started_text(const std::string& model, const std::string& framework,
   return started(model, framework, settings).text;
 }
 
-bool gives(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("launch files: every layout of a framework is the same scenario when read back") {
@@ -194,7 +191,7 @@ TEST_CASE("launch files: Megatron-LM overlaps the reduction of gradients where t
     const auto files =
         launch_files_beside("layout.json", layout_document(task, {.data = 8, .zero = 1}),
                             framework_of("megatron")->format);
-    const bool has_flag = files.front().text.find("--overlap-grad-reduce") != std::string::npos;
+    const bool has_flag = says(files.front().text, "--overlap-grad-reduce");
     CHECK(has_flag == (std::string(overlaps) == "true"));
   }
 }
@@ -225,17 +222,17 @@ TEST_CASE("launch files: each framework gets the groups of replicas that shard o
                             framework_of(framework)->format)
             .front()
             .text;
-    CHECK(gives(text, said));
+    CHECK(says(text, said));
   }
 }
 
 TEST_CASE("launch files: Megatron-LM gets what it asks of experts and of tensor groups") {
   const std::string text = started_text(mixtral, "megatron");
-  CHECK(gives(text, "--moe-token-dispatcher-type flex"));
-  CHECK(gives(text, "--moe-grouped-gemm"));
-  CHECK(gives(started_text(mixtral, "megatron", {"/parallel/dispatcher=alltoall"}),
-              "--moe-token-dispatcher-type alltoall"));
-  CHECK(gives(text, "\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun "));
+  CHECK(says(text, "--moe-token-dispatcher-type flex"));
+  CHECK(says(text, "--moe-grouped-gemm"));
+  CHECK(says(started_text(mixtral, "megatron", {"/parallel/dispatcher=alltoall"}),
+             "--moe-token-dispatcher-type alltoall"));
+  CHECK(says(text, "\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun "));
 }
 
 TEST_CASE("launch files: Megatron-LM gets positions and norms of a config, or what it lacks") {
@@ -247,13 +244,13 @@ TEST_CASE("launch files: Megatron-LM gets positions and norms of a config, or wh
   for (const char* argument : {"--rotary-base 500000", "--norm-epsilon 1e-05", "--use-rope-scaling",
                                "--rope-scaling-factor 32"}) {
     CAPTURE(argument);
-    CHECK(gives(text, argument));
+    CHECK(says(text, argument));
   }
-  CHECK_FALSE(gives(text, "# No argument"));
+  CHECK_FALSE(says(text, "# No argument"));
   config["rope_scaling"] = {{"type", "yarn"}, {"factor", 4.0}};
   const std::string yarn = started_text(config.dump(), "megatron");
-  CHECK(gives(yarn, "# No argument says: rope_scaling yarn\n"));
-  CHECK_FALSE(gives(yarn, "--use-rope-scaling"));
+  CHECK(says(yarn, "# No argument says: rope_scaling yarn\n"));
+  CHECK_FALSE(says(yarn, "--use-rope-scaling"));
 }
 
 TEST_CASE("launch files: Megatron-LM gets rotary shares and latent norms; activations are named") {
@@ -261,14 +258,14 @@ TEST_CASE("launch files: Megatron-LM gets rotary shares and latent norms; activa
   config["partial_rotary_factor"] = 0.75;
   config["hidden_act"] = "gelu_pytorch_tanh";
   const std::string gelu = started_text(config.dump(), "megatron");
-  CHECK(gives(gelu, "--rotary-percent 0.75"));
-  CHECK(gives(gelu, "# No argument says: hidden_act gelu_pytorch_tanh\n"));
+  CHECK(says(gelu, "--rotary-percent 0.75"));
+  CHECK(says(gelu, "# No argument says: hidden_act gelu_pytorch_tanh\n"));
   config = nlohmann::json::parse(small_deepseek());
   config["scoring_func"] = "sigmoid";
   config["rope_scaling"] = {{"type", "yarn"}, {"factor", 40.0}};
   const std::string latent = started_text(config.dump(), "megatron");
-  CHECK(gives(latent, "--multi-latent-attention \\\n  --qk-layernorm"));
-  CHECK(gives(latent, "# No argument says: rope_scaling yarn\n"));
+  CHECK(says(latent, "--multi-latent-attention \\\n  --qk-layernorm"));
+  CHECK(says(latent, "# No argument says: rope_scaling yarn\n"));
 }
 
 TEST_CASE("launch files: Megatron-LM gathers weights in the type of their products") {
@@ -281,32 +278,31 @@ TEST_CASE("launch files: Megatron-LM gathers weights in the type of their produc
          .settings = {std::string("/model/dtype=") + dtype, "/parallel/narrow_gathers=true"}});
     const auto files = launch_files_beside(
         "layout.json", layout_document(task, {.data = 4, .zero = 1}), "megatron-args");
-    CHECK(gives(files.front().text, gather));
+    CHECK(says(files.front().text, gather));
   }
 }
 
 TEST_CASE("launch files: a command names what none of its arguments says") {
   const char* const sums = "/parallel/overlap_sums=false";
-  CHECK(gives(started_text(mixtral, "torchtitan", {sums, "/memory/optimizer=sgd"}),
-              "# No argument says: /memory/optimizer=sgd; /parallel/overlap_sums=false\n"));
-  CHECK(
-      gives(started_text(mixtral, "torchtitan", {"/model/dtype=fp8", "/model/fp8_attention=true"}),
-            "# No argument says: /model/fp8_attention=true\n"));
+  CHECK(says(started_text(mixtral, "torchtitan", {sums, "/memory/optimizer=sgd"}),
+             "# No argument says: /memory/optimizer=sgd; /parallel/overlap_sums=false\n"));
+  CHECK(says(started_text(mixtral, "torchtitan", {"/model/dtype=fp8", "/model/fp8_attention=true"}),
+             "# No argument says: /model/fp8_attention=true\n"));
 }
 
 TEST_CASE("launch files: precision and optimizer that no argument states are named") {
   const std::vector<std::string> settings{"/memory/precision=fp32", "/memory/optimizer=none"};
-  CHECK(gives(started_text(mixtral, "megatron", settings),
-              "# No argument says: /memory/precision=fp32; /memory/optimizer=none\n"));
-  CHECK(gives(started_text(mixtral, "torchtitan", settings),
-              "# No argument says: /memory/optimizer=none; /memory/precision=fp32\n"));
+  CHECK(says(started_text(mixtral, "megatron", settings),
+             "# No argument says: /memory/precision=fp32; /memory/optimizer=none\n"));
+  CHECK(says(started_text(mixtral, "torchtitan", settings),
+             "# No argument says: /memory/optimizer=none; /memory/precision=fp32\n"));
   using Names = std::vector<std::string>;
   CHECK(started(mixtral, "deepspeed", settings).left_out ==
         Names{"/memory/precision=fp32", "/memory/optimizer=none"});
   const std::string gathers = "/parallel/overlap_gathers=";
   CHECK(started(mixtral, "deepspeed", {gathers + "false"}, 1).left_out == Names{gathers + "false"});
   CHECK(started(mixtral, "deepspeed", {}, 1).left_out.empty());
-  CHECK(gives(
+  CHECK(says(
       started_text(mixtral, "megatron",
                    {R"(/memory/bytes_per_parameter={"parameter":2,"gradient":2,"optimizer":8})"}),
       "# No argument says: /memory/bytes_per_parameter\n"));

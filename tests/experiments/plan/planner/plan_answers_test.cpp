@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/support/plans.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -23,10 +24,6 @@ TrainingTask llama_on(const std::string& machine, std::uint32_t devices,
 
 PlannerOptions planner_of(const Texts& only) {
   return {.space = {.only = Restrictions(only)}, .best = 1, .front = false};
-}
-
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 const Texts plain_space{"/schedule/name=1f1b", "/parallel/context=1", "/memory/zero=1"};

@@ -9,6 +9,7 @@
 
 #include "experiments/input/long_work/budget.hpp"
 #include "tests/support/plans.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -96,19 +97,18 @@ TEST_CASE("planner: layouts whose simulation needs too much memory are left out 
   CAPTURE(counts_text(plan));
   REQUIRE(!plan.fitting.empty());
   CHECK(plan.refused.front().rule == too_large_to_simulate);
-  CHECK(counts_text(plan).find(" would need more memory to simulate than --max-memory") !=
-        std::string::npos);
+  CHECK(says(counts_text(plan), " would need more memory to simulate than --max-memory"));
 }
 
 TEST_CASE("planner: that some layouts do not run with documents is said beside the others") {
   LayoutPlan plan;
   plan.fitting = {listed_layout(100, 5, 1)};
   plan.fastest_full = from_us(90);
-  CHECK(plan_text(plan, 1).find("do not run with these documents") == std::string::npos);
+  CHECK_FALSE(says(plan_text(plan, 1), "do not run with these documents"));
   plan.draws_refused = "/batch/longer: a document has 9 tokens, and a microbatch 8";
-  CHECK(plan_text(plan, 1).find("\nsome do not run with these documents: /batch/longer: a "
-                                "document has 9 tokens, and a microbatch 8\n") !=
-        std::string::npos);
+  CHECK(says(plan_text(plan, 1),
+             "\nsome do not run with these documents: /batch/longer: a "
+             "document has 9 tokens, and a microbatch 8\n"));
 }
 
 TEST_CASE("planner: where nothing fits, a layout is named only with a number of its own") {

@@ -6,6 +6,7 @@
 #include "experiments/plan/sweeps/configured.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -72,7 +73,7 @@ TEST_CASE("result file: a last line that is no beginning of a row is kept and re
   for (const std::string& other :
        {std::string("my notes"), row(0) + "my notes", std::string("{}")}) {
     const std::string path = scratch.file("notes.txt", other);
-    CHECK(error_of(path).find("is no row of a sweep") != std::string::npos);
+    CHECK(says(error_of(path), "is no row of a sweep"));
     CHECK(content_of(path) == other);
   }
 }
@@ -88,18 +89,15 @@ TEST_CASE("result file: one that may replace any file is empty where no sweep wr
 
 TEST_CASE("result file: another sweep, version or shard is refused with both named") {
   const Scratch scratch;
-  CHECK(error_of(scratch.file("a", row(0, "bb"))).find("the sweep bb, this is aa") !=
-        std::string::npos);
-  CHECK(error_of(scratch.file("a", row(0, "aa", "0.0.9"))).find("penstock 0.0.9, this is 0.1.0") !=
-        std::string::npos);
-  CHECK(error_of(scratch.file("a", row(1))).find("configuration 1, expected 0") !=
-        std::string::npos);
-  CHECK(error_of(scratch.file("a", "hello\n")).find("no row of a sweep") != std::string::npos);
-  CHECK(error_of(scratch.file("a", row(0) + row(1) + row(2) + row(3) + row(3)))
-            .find("line 5 is behind the last") != std::string::npos);
+  CHECK(says(error_of(scratch.file("a", row(0, "bb"))), "the sweep bb, this is aa"));
+  CHECK(says(error_of(scratch.file("a", row(0, "aa", "0.0.9"))), "penstock 0.0.9, this is 0.1.0"));
+  CHECK(says(error_of(scratch.file("a", row(1))), "configuration 1, expected 0"));
+  CHECK(says(error_of(scratch.file("a", "hello\n")), "no row of a sweep"));
+  CHECK(says(error_of(scratch.file("a", row(0) + row(1) + row(2) + row(3) + row(3))),
+             "line 5 is behind the last"));
   std::string with_crlf = row(0);
   with_crlf.insert(with_crlf.size() - 1, "\r");
-  CHECK(error_of(scratch.file("a", with_crlf)).find("line 1 ends in CRLF") != std::string::npos);
+  CHECK(says(error_of(scratch.file("a", with_crlf)), "line 1 ends in CRLF"));
 }
 
 TEST_CASE("result file: a second one of the same name is refused while the first is open") {
@@ -133,16 +131,12 @@ TEST_CASE("merge: the rows of shards are those of the whole, in order") {
 TEST_CASE("merge: a missing row, a different one and another sweep are refused") {
   const Scratch scratch;
   const std::string one = scratch.file("1", row(0) + row(2)), output = scratch.path("all");
-  CHECK(merge_error({one}, output).find("configuration 1 of 4 is in none") != std::string::npos);
-  CHECK(merge_error({one, scratch.file("2", row(1, "bb"))}, output).find("sweep bb") !=
-        std::string::npos);
-  CHECK(merge_error({one, scratch.file("2", row(1, "aa", "9"))}, output).find("penstock 9") !=
-        std::string::npos);
-  CHECK(merge_error({one, scratch.file("2", head(0) + "}\n")}, output).find("differs") !=
-        std::string::npos);
-  CHECK(merge_error({scratch.file("2", "")}, output).find("no row") != std::string::npos);
-  CHECK(merge_error({scratch.file("2", row(0) + row(1) + row(0))}, output).find("behind 1") !=
-        std::string::npos);
+  CHECK(says(merge_error({one}, output), "configuration 1 of 4 is in none"));
+  CHECK(says(merge_error({one, scratch.file("2", row(1, "bb"))}, output), "sweep bb"));
+  CHECK(says(merge_error({one, scratch.file("2", row(1, "aa", "9"))}, output), "penstock 9"));
+  CHECK(says(merge_error({one, scratch.file("2", head(0) + "}\n")}, output), "differs"));
+  CHECK(says(merge_error({scratch.file("2", "")}, output), "no row"));
+  CHECK(says(merge_error({scratch.file("2", row(0) + row(1) + row(0))}, output), "behind 1"));
 }
 
 }  // namespace penstock::testing

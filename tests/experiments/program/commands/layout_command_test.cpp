@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -32,10 +33,6 @@ json plan_with(Texts more) {
   CAPTURE(run.errors);
   REQUIRE(run.code == 0);
   return json::parse(run.output);
-}
-
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 std::uint64_t fullest(const json& layouts) {

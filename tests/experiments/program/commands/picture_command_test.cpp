@@ -7,6 +7,7 @@
 
 #include "tests/support/pictures.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -33,7 +34,7 @@ TEST_CASE("pictures: a file whose suffix is that of another format is refused be
     const ProgramRun run = desk.run({command, "s.json", "--png", "x.svg"});
     CHECK(run.code == 2);
     CHECK(run.output.empty());
-    CHECK(run.errors.find("--png x.svg") != std::string::npos);
+    CHECK(says(run.errors, "--png x.svg"));
     CHECK_FALSE(desk.has("x.svg"));
   }
   CHECK(desk.run({"run", "s.json", "--svg", "x"}).code == 2);
@@ -67,9 +68,9 @@ TEST_CASE("pictures: each command that draws takes width, height, title and font
     command.insert(command.end(), look.begin(), look.end());
     REQUIRE(desk.run(command).code == 0);
     const std::string svg = content_of(desk.path("a.svg"));
-    CHECK(svg.find("width=\"321px\" height=\"300px\"") != std::string::npos);
-    CHECK(svg.find(">Figure 1</text>") != std::string::npos);
-    CHECK(svg.find("font-size=\"8\"") != std::string::npos);
+    CHECK(says(svg, "width=\"321px\" height=\"300px\""));
+    CHECK(says(svg, ">Figure 1</text>"));
+    CHECK(says(svg, "font-size=\"8\""));
   }
   CHECK(desk.run({"run", "s.json", "--svg", "b.svg", "--width", "20"}).code == 2);
   CHECK(desk.run({"run", "s.json", "--svg", "b.svg", "--font-size", "100"}).code == 2);
@@ -82,7 +83,7 @@ TEST_CASE("gallery: it makes its folder") {
   CHECK(desk.has("new/folder/1f1b.svg"));
   const ProgramRun file = desk.run({"gallery", "-o", "s.json"});
   CHECK(file.code == 2);
-  CHECK(file.errors.find("s.json: cannot make this folder: ") != std::string::npos);
+  CHECK(says(file.errors, "s.json: cannot make this folder: "));
 }
 
 TEST_CASE("gallery: one that is stopped leaves no folder") {
@@ -117,14 +118,13 @@ TEST_CASE("plot: the data of each kind are CSV, with a picture or without") {
     const std::string kinds = std::string(from) == "s.json" ? ",parameters,stash" : "";
     CHECK(memory.output.starts_with("rank,time_us,bytes" + kinds + "\n0,0,"));
     const ProgramRun timeline = desk.run({"plot", from, "--kind", "timeline", "--csv", "-"});
-    CHECK(timeline.output.find("\n0,,F,0,0,0,10\n") != std::string::npos);
+    CHECK(says(timeline.output, "\n0,,F,0,0,0,10\n"));
   }
   const ProgramRun bubble = desk.run({"plot", "--kind", "bubble", "--ranks", "6", "--schedules",
                                       "interleaved-1f1b", "--microbatches", "6,8", "--csv", "-"});
   CHECK(bubble.code == 0);
-  CHECK(bubble.output.find("\n\"interleaved-1f1b, 2 chunks\",8,of_makespan,,") !=
-        std::string::npos);
-  CHECK(bubble.errors.find("no point at 8 microbatches") != std::string::npos);
+  CHECK(says(bubble.output, "\n\"interleaved-1f1b, 2 chunks\",8,of_makespan,,"));
+  CHECK(says(bubble.errors, "no point at 8 microbatches"));
 }
 
 TEST_CASE("plot: a run is drawn as its timeline where no kind is given, rows of a sweep as lines") {
@@ -149,8 +149,7 @@ TEST_CASE("plot: a study of bubbles keeps to --max-memory") {
       desk.run({"plot", "--kind", "bubble", "--schedules", "1f1b", "--microbatches", "65536", "-o",
                 "a.svg", "--max-memory", "100MB"});
   CHECK(run.code == 3);
-  CHECK(run.errors.find("--schedules: 1f1b of 8 stages and 65536 microbatches needs") !=
-        std::string::npos);
+  CHECK(says(run.errors, "--schedules: 1f1b of 8 stages and 65536 microbatches needs"));
 }
 
 TEST_CASE("plot: options that do not go together are refused") {

@@ -7,6 +7,7 @@
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/profile_workplace.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -72,7 +73,7 @@ TEST_CASE("profile: list counts rows by kernel and by environment") {
   CHECK(document["environments"].size() == 1);
   CHECK(document["environments"][0]["of_this_machine"] == true);
   const std::string text = workplace.run({"profile", "list", "machine.profile"}).output;
-  CHECK(text.find("backward_weight") != std::string::npos);
+  CHECK(says(text, "backward_weight"));
 }
 
 TEST_CASE("profile: show tells all of a row, and of one that is not there that it is not") {
@@ -83,7 +84,7 @@ TEST_CASE("profile: show tells all of a row, and of one that is not there that i
   for (const char* part : {"row 2: retired", "examples=1 hidden=8 intermediate=32 sequence=16",
                            "10: median 8 µs", "retired  by hand", "valid    measured", "|"}) {
     CAPTURE(part);
-    CHECK(run.output.find(part) != std::string::npos);
+    CHECK(says(run.output, part));
   }
   const json document = workplace.json_of({"profile", "show", "machine.profile", "2"});
   CHECK(document["row"]["samples_ns"].size() == 10);
@@ -134,9 +135,8 @@ TEST_CASE("profile: check lists doubtful rows before fine ones, and says what to
     CHECK(found >= from);
     from = found;
   }
-  CHECK(text.find("measure them again: penstock profile check machine.profile --budget 10") !=
-        std::string::npos);
-  CHECK(text.find("penstock calibrate -o machine.profile") != std::string::npos);
+  CHECK(says(text, "measure them again: penstock profile check machine.profile --budget 10"));
+  CHECK(says(text, "penstock calibrate -o machine.profile"));
 }
 
 TEST_CASE("profile: rows of another build are told as unfit, are not used, and stay as they are") {
@@ -145,10 +145,8 @@ TEST_CASE("profile: rows of another build are told as unfit, are not used, and s
   const Workplace workplace(rows);
   const ProgramRun check = workplace.run({"profile", "check", "machine.profile", "--record"});
   CHECK(check.code == 1);
-  CHECK(check.output.find("3 rows: 0 valid, 0 suspect, 0 retired, 3 unfit, 0 past") !=
-        std::string::npos);
-  CHECK(check.output.find("the kernels, or the flags that they are built with, have changed") !=
-        std::string::npos);
+  CHECK(says(check.output, "3 rows: 0 valid, 0 suspect, 0 retired, 3 unfit, 0 past"));
+  CHECK(says(check.output, "the kernels, or the flags that they are built with, have changed"));
   const json document = workplace.json_of({"profile", "list", "machine.profile"});
   CHECK(document["kernels"][0]["unfit"] == 1);
   CHECK(document["kernels"][0]["retired"] == 0);
@@ -207,11 +205,11 @@ TEST_CASE("profile: a damaged store is refused with what is left of it, which ca
   std::filesystem::resize_file(path, std::filesystem::file_size(path) * 3 / 4);
   const ProgramRun check = workplace.run({"profile", "check", "machine.profile"});
   CHECK(check.code == 3);
-  CHECK(check.errors.find("the file is damaged") != std::string::npos);
-  CHECK(check.errors.find(" rows can be read; ") != std::string::npos);
+  CHECK(says(check.errors, "the file is damaged"));
+  CHECK(says(check.errors, " rows can be read; "));
   const ProgramRun run = workplace.run({"run", "s.json"});
   CHECK(run.code == 3);
-  CHECK(run.errors.find("--recover") != std::string::npos);
+  CHECK(says(run.errors, "--recover"));
   const ProgramRun saved =
       workplace.run({"profile", "check", "machine.profile", "--recover", "saved.profile"});
   CHECK(saved.code == 1);
@@ -238,7 +236,7 @@ TEST_CASE("profile: wrong calls are wrong usage") {
   CHECK(workplace.run({"profile", "list", "absent.profile"}).code == 3);
   const ProgramRun nowhere = workplace.run({"calibrate", "-o", "absent/machine.profile"});
   CHECK(nowhere.code == 2);
-  CHECK(nowhere.errors.find("absent/machine.profile: cannot write: ") != std::string::npos);
+  CHECK(says(nowhere.errors, "absent/machine.profile: cannot write: "));
 }
 
 }  // namespace penstock::testing

@@ -16,6 +16,7 @@
 #include "sim/base/error.hpp"
 #include "tests/support/pictures.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
 
@@ -87,12 +88,12 @@ TEST_CASE("pages: the page of a sweep has each row once, with its text escaped")
   CHECK(count_in(page, "<tbody>") == 6);
   CHECK(count_in(page, "Where the time goes") == 3);
   CHECK(count_in(page, "<tr class=\"more\"") == 6);
-  CHECK(page.find("<title>a &lt;title&gt; &amp; more</title>") != std::string::npos);
-  CHECK(page.find("&lt;b&gt;x&quot;&amp;y") != std::string::npos);
-  CHECK(page.find("<b>") == std::string::npos);
-  CHECK(page.find("http:") == std::string::npos);
-  CHECK(page.find("https:") == std::string::npos);
-  CHECK(page.find("The 3 rows with the most samples per second") != std::string::npos);
+  CHECK(says(page, "<title>a &lt;title&gt; &amp; more</title>"));
+  CHECK(says(page, "&lt;b&gt;x&quot;&amp;y"));
+  CHECK_FALSE(says(page, "<b>"));
+  CHECK_FALSE(says(page, "http:"));
+  CHECK_FALSE(says(page, "https:"));
+  CHECK(says(page, "The 3 rows with the most samples per second"));
 }
 
 TEST_CASE("pages: of a large file the rows with the most samples per second are kept") {
@@ -107,8 +108,8 @@ TEST_CASE("pages: of a large file the rows with the most samples per second are 
   CHECK(rows.table.rows[1].front().text == "3");
   const SweepReport report{.name = "rows", .rows = rows};
   const std::string page = text_of(sweep_page(report));
-  CHECK(page.find("left out: 4") != std::string::npos);
-  CHECK(page.find("made without the scenario") != std::string::npos);
+  CHECK(says(page, "left out: 4"));
+  CHECK(says(page, "made without the scenario"));
   CHECK_THROWS_AS(read_reported_rows(scratch.file("empty.jsonl", ""), 2), InputError);
   CHECK_THROWS_AS(read_reported_rows(scratch.file("no.jsonl", "{}\n"), 2), InputError);
 }
@@ -128,8 +129,7 @@ TEST_CASE("pages: the summary is of all rows, also of those that the table leave
   const SweepReport report{.name = "rows", .rows = read_reported_rows(path, 2)};
   CHECK(report.rows.table.rows.size() == 2);
   const ResultPage page = sweep_page(report);
-  CHECK(page.summary.find("least           step time, ms: 0.1, configuration 0, m 0, n 3\n") !=
-        std::string::npos);
+  CHECK(says(page.summary, "least           step time, ms: 0.1, configuration 0, m 0, n 3\n"));
   std::vector<std::string> heads;
   for (const PageColumn& column : page.columns) heads.push_back(column.label);
   CHECK(heads.front() == "configuration");
@@ -151,8 +151,8 @@ TEST_CASE("pages: what runs out of memory is not the best configuration") {
   const SweepReport report{.name = "rows", .rows = read_reported_rows(path, 10)};
   CHECK(report.rows.quickest == std::vector<std::size_t>{1});
   const std::string page = text_of(sweep_page(report));
-  CHECK(page.find("step time, ms: 0.2, configuration 1") != std::string::npos);
-  CHECK(page.find("configuration 0, m") == std::string::npos);
+  CHECK(says(page, "step time, ms: 0.2, configuration 1"));
+  CHECK_FALSE(says(page, "configuration 0, m"));
 }
 
 TEST_CASE("pages: rows of another scenario are refused") {
@@ -171,8 +171,8 @@ TEST_CASE("pages: the page of a run has its ranks and is well-formed") {
   CHECK(tag_fault(page) == "");
   CHECK(count_in(page, "<tbody>") == 2);
   CHECK(count_in(page, "<canvas id=\"timeline\"") == 1);
-  CHECK(page.find("http:") == std::string::npos);
-  CHECK(page.find("critical path") != std::string::npos);
+  CHECK_FALSE(says(page, "http:"));
+  CHECK(says(page, "critical path"));
 }
 
 TEST_CASE("pages: a picture of many tasks has no critical path, and does not say so") {

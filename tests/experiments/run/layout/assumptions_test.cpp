@@ -5,6 +5,7 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
 
@@ -40,7 +41,7 @@ Layout dense_on(const std::string& hardware, const std::vector<std::string>& set
 }
 
 bool notes_have(const Layout& layout, const std::string& text) {
-  return all_notes(layout).find(text) != std::string::npos;
+  return says(all_notes(layout), text);
 }
 
 }  // namespace
@@ -124,15 +125,13 @@ TEST_CASE("notes: a stage that is recomputed in no time, and what the codec leav
   const std::string free = R"({"forward_us": 10, "backward_us": 20, "recomputed_bytes": 1000})";
   const std::vector<std::string> coded{R"(/codec={"stash": "bfp", "encode_bytes_per_s": 1e9,
                                          "decode_bytes_per_s": 1e9})"};
-  CHECK(notes_with(R"({"mode": "full"})", free)
-            .find("/model/stages/0 is recomputed in no time: it states no recompute_us") !=
-        std::string::npos);
+  CHECK(says(notes_with(R"({"mode": "full"})", free),
+             "/model/stages/0 is recomputed in no time: it states no recompute_us"));
   CHECK(notes_with(R"({"mode": "full"})", timed, coded).empty());
   for (const char* some : {R"({"mode": "except_last"})", R"({"microbatches": [[0], []]})"}) {
     CAPTURE(some);
     CHECK(notes_with(some, timed).empty());
-    CHECK(notes_with(some, timed, coded).find("the codec packs what recomputed") !=
-          std::string::npos);
+    CHECK(says(notes_with(some, timed, coded), "the codec packs what recomputed"));
   }
   CHECK(notes_with(R"({"mode": "none"})", free, coded).empty());
 }

@@ -11,6 +11,7 @@
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
 #include "validate/backends/nccl/comm_plan.hpp"
@@ -133,7 +134,7 @@ TEST_CASE(
   const Layout made = layout_of_experts(apart_and({}));
   const std::string csv = write_torch_csv(made.schedule, cells_to_write(made)).text;
   CHECK(csv.starts_with("0F0,0EXCHANGE_F0,1F0,1EXCHANGE_F0,2F0,"));
-  CHECK(csv.find("SEND") == std::string::npos);
+  CHECK_FALSE(says(csv, "SEND"));
   std::string text = experts_by_kind;
   const std::string named = R"("name": "1f1b", "microbatches": 4)";
   const std::string file = scratch.file("order.csv", csv);
@@ -226,19 +227,15 @@ TEST_CASE("exchanges apart: threads run them, GPUs and NCCL do not") {
 }
 
 TEST_CASE("exchanges apart: what does not go with them is refused by name") {
-  const auto told = [](const std::string& text, const std::string& part) {
-    CAPTURE(text);
-    return text.find(part) != std::string::npos;
-  };
-  CHECK(told(exchange_refusal(apart_and({"/parallel/expert=1"})), "no tokens are exchanged"));
-  CHECK(told(exchange_refusal(apart_and({"/parallel/overlap_experts=true"})), "overlap_experts"));
-  CHECK(told(exchange_refusal(apart_and({"/recompute/mode=full"})), "recomputation"));
-  CHECK(told(
+  CHECK(says(exchange_refusal(apart_and({"/parallel/expert=1"})), "no tokens are exchanged"));
+  CHECK(says(exchange_refusal(apart_and({"/parallel/overlap_experts=true"})), "overlap_experts"));
+  CHECK(says(exchange_refusal(apart_and({"/recompute/mode=full"})), "recomputation"));
+  CHECK(says(
       exchange_refusal(apart_and({"/recompute/mode=selective", R"(/recompute/operators=["moe"])"})),
       "recomputation"));
   CHECK(exchange_refusal(apart_and({"/recompute/mode=selective"})) == "accepted");
-  CHECK(told(exchange_refusal(apart_and({"/offload/keep=1"})), "/offload"));
-  CHECK(told(exchange_refusal(apart_and({"/memory/zero=3"})), "/memory/zero 3"));
+  CHECK(says(exchange_refusal(apart_and({"/offload/keep=1"})), "/offload"));
+  CHECK(says(exchange_refusal(apart_and({"/memory/zero=3"})), "/memory/zero 3"));
 }
 
 }  // namespace penstock::testing

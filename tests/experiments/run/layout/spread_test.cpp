@@ -6,6 +6,7 @@
 
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/run_summary.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -83,10 +84,9 @@ TEST_CASE("the size of a run is that of its devices, its kernels and its experts
 
 TEST_CASE("a report says why its interval is wider") {
   const RunResult usual = run(sized_layout({}));
-  CHECK(uncertainty_text(usual).find("wider") == std::string::npos);
+  CHECK_FALSE(says(uncertainty_text(usual), "wider"));
   const RunResult many = run(sized_layout({"/parallel/data=16384"}));
-  CHECK(uncertainty_text(many).find("wider: 16384 devices, at most 11616 in fitted runs") !=
-        std::string::npos);
+  CHECK(says(uncertainty_text(many), "wider: 16384 devices, at most 11616 in fitted runs"));
   CHECK(uncertainty_json(many)["beyond"].size() == 1);
   CHECK(uncertainty_json(many)["spread"] ==
         doctest::Approx(1.5 * uncertainty_json(usual)["spread"].get<double>()));

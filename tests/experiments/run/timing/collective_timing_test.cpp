@@ -7,6 +7,7 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -141,15 +142,11 @@ TEST_CASE("the bus bandwidth counts what has to be sent whatever the algorithm")
 }
 
 TEST_CASE("questions that have no answer are refused with what would be right") {
-  CHECK(refusal("tpu-v4-slice", {Kind::all_reduce, 1e6, 65, 1}).find("has 64 devices") !=
-        std::string::npos);
-  CHECK(refusal("dgx-a100", {Kind::all_reduce, 1e6, 512, 1'000'000}).find("too large") !=
-        std::string::npos);
+  CHECK(says(refusal("tpu-v4-slice", {Kind::all_reduce, 1e6, 65, 1}), "has 64 devices"));
+  CHECK(says(refusal("dgx-a100", {Kind::all_reduce, 1e6, 512, 1'000'000}), "too large"));
   CHECK(
-      refusal("dgx-a100", {Kind::all_reduce, 1e6, 8, 1}, "pairwise").find("known for all_reduce") !=
-      std::string::npos);
-  CHECK(refusal("dgx-a100", {Kind::all_reduce, 1e18, 16, 1}).find("longer than the clock") !=
-        std::string::npos);
+      says(refusal("dgx-a100", {Kind::all_reduce, 1e6, 8, 1}, "pairwise"), "known for all_reduce"));
+  CHECK(says(refusal("dgx-a100", {Kind::all_reduce, 1e18, 16, 1}), "longer than the clock"));
 }
 
 }  // namespace penstock::testing
