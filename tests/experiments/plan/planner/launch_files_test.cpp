@@ -38,7 +38,7 @@ std::string small_deepseek() {
   return config.dump();
 }
 
-const std::string llama = shared_model("llama-3.1-8b.json");
+const std::string llama_model = shared_model("llama-3.1-8b.json");
 
 /// The file that is read back: "layout.sh", "layout.deepspeed.json".
 std::string write_files(const Scenario& scenario, const Layout& layout, const Framework& framework,
@@ -134,9 +134,9 @@ TEST_CASE("launch files: every layout of a framework is the same scenario when r
   std::size_t read = 0;
   for (const char* framework : {"megatron", "torchtitan", "deepspeed"}) {
     for (const StartedCase& one :
-         {StartedCase{llama, 16, 64, {"/parallel/pipeline=1"}},
-          StartedCase{llama, 12, 48, {"/parallel/pipeline=2,3,4"}},
-          StartedCase{llama, 16, 64, {"/parallel/pipeline=4,/parallel/tensor=2"}},
+         {StartedCase{llama_model, 16, 64, {"/parallel/pipeline=1"}},
+          StartedCase{llama_model, 12, 48, {"/parallel/pipeline=2,3,4"}},
+          StartedCase{llama_model, 16, 64, {"/parallel/pipeline=4,/parallel/tensor=2"}},
           StartedCase{mixtral, 16, 64, {"/parallel/pipeline=1,2"}},
           StartedCase{mixtral, 16, 64, {"/parallel/tensor=2,/recompute/mode=full"}}}) {
       read += check_read_back(one, framework);
@@ -158,10 +158,10 @@ TEST_CASE(
                     {R"(/recompute/operators=["norm","moe_activation"])"}},
         StartedCase{mixtral, 4, 16, {few, "/recompute/layers=1"}},
         StartedCase{mixtral, 4, 16, {few}, {"/recompute/together=2"}},
-        StartedCase{llama, 8, 64, {"/offload/layers=4"}},
+        StartedCase{llama_model, 8, 64, {"/offload/layers=4"}},
         StartedCase{mixtral, 8, 16, {"/parallel/tensor=2"}, {"/model/dtype=fp8"}},
         StartedCase{
-            llama,
+            llama_model,
             8,
             64,
             {"/memory/zero=1", "/parallel/tensor=2"},
@@ -199,7 +199,7 @@ TEST_CASE("launch files: Megatron-LM overlaps the reduction of gradients where t
 TEST_CASE("launch files: DeepSpeed gets SGD, and that sums are not overlapped") {
   for (const char* setting :
        {"/memory/optimizer=sgd", "/memory/optimizer=momentum", "/parallel/overlap_sums=false"}) {
-    const StartedCase one{llama, 16, 64, {"/parallel/pipeline=2"}, {setting}};
+    const StartedCase one{llama_model, 16, 64, {"/parallel/pipeline=2"}, {setting}};
     CHECK(check_read_back(one, "deepspeed") > 2);
   }
 }
@@ -210,7 +210,7 @@ TEST_CASE("launch files: each framework gets the groups of replicas that shard o
         std::tuple{"torchtitan", "2,3", "--parallelism.data_parallel_replicate_degree 2"},
         std::tuple{"deepspeed", "3", "\"mics_shard_size\": 2"}}) {
     const std::string zeros = std::string("/memory/zero=") + zero;
-    for (const std::string& model : {llama, std::string(mixtral)}) {
+    for (const std::string& model : {llama_model, std::string(mixtral)}) {
       const StartedCase one{
           model, 16, 64, {zeros, "/parallel/data=4,8,16"}, {"/memory/shard_groups=2"}};
       CHECK(check_read_back(one, framework) > 0);
@@ -309,7 +309,8 @@ TEST_CASE("launch files: precision and optimizer that no argument states are nam
 }
 
 TEST_CASE("launch files: torchtitan gets the CSV of an order that it has no name for") {
-  const StartedCase one{llama, 16, 64, {"/schedule/name=zb-h1,eager-1f1b,/parallel/pipeline=4"}};
+  const StartedCase one{
+      llama_model, 16, 64, {"/schedule/name=zb-h1,eager-1f1b,/parallel/pipeline=4"}};
   CHECK(check_read_back(one, "torchtitan") > 4);
 }
 

@@ -10,9 +10,9 @@
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
 #include "experiments/plan/sweeps/space/condition.hpp"
-#include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/plans.hpp"
 #include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -38,11 +38,6 @@ SweepSpace space_of(const json& base, const std::vector<std::string>& axes) {
   SweepRequest request{.source = "s.json", .base = std::make_shared<json>(base)};
   for (const std::string& axis : axes) request.axes.push_back(axes_of(axis).front());
   return SweepSpace(std::move(request));
-}
-
-const Catalogue& catalogue() {
-  static const Catalogue all = read_catalogue();
-  return all;
 }
 
 /// The row of a configuration, run in full.
