@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
+
+#include "sim/base/plain_numbers.hpp"
 
 namespace penstock {
 namespace {
@@ -75,12 +76,9 @@ std::uint32_t ScheduleOptions::number(std::string_view name, std::uint32_t other
   const auto found = settings.find(name);
   if (found == settings.end()) return otherwise;
   const std::string& text = found->second;
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value == 0) {
-    throw RuleError(fmt::format("{} is \"{}\": must be a positive whole number", name, text));
-  }
-  return value;
+  const auto value = whole_number<std::uint32_t>(text);
+  if (value && *value > 0) return *value;
+  throw RuleError(fmt::format("{} is \"{}\": must be a positive whole number", name, text));
 }
 
 std::string_view ScheduleOptions::choice(std::string_view name,

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/plain_numbers.hpp"
 #include "validate/launch/mpi/meeting_place.hpp"
 #include "validate/statistics/bootstrap.hpp"
 #include "validate/transports/tcp_frames.hpp"
@@ -77,10 +77,8 @@ constexpr Names slurm{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LO
                       "SLURM_JOB_ID"};
 
 std::uint32_t number_in(const std::string& value, const char* name, std::uint32_t most) {
-  std::uint32_t number = 0;
-  const char* const end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, number);
-  if (error == std::errc{} && stop == end && number <= most) return number;
+  const auto number = whole_number<std::uint32_t>(value);
+  if (number && *number <= most) return *number;
   throw UsageError(fmt::format("{}={}: expected a number from 0 to {}", name, value, most));
 }
 

@@ -5,24 +5,16 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <string>
+
+#include "sim/base/plain_numbers.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr std::array<std::string_view, 4> passes{"forward", "backward", "backward_input",
                                                  "backward_weight"};
-
-std::optional<double> number_of(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) {
-    return std::nullopt;
-  }
-  return number;
-}
 
 /// Takes a number out of a shape, if it is there and above zero.
 std::optional<double> taken(NamedNumbers& numbers, std::string_view name) {
@@ -74,7 +66,7 @@ std::optional<NamedNumbers> shape_numbers(std::string_view shape) {
     const std::string_view word = shape.substr(0, shape.find(' '));
     const std::size_t equals = word.find('=');
     if (equals == 0 || equals == std::string_view::npos) return std::nullopt;
-    const auto number = number_of(word.substr(equals + 1));
+    const auto number = plain_number(word.substr(equals + 1));
     if (!number || !numbers.emplace(word.substr(0, equals), *number).second) return std::nullopt;
     shape.remove_prefix(std::min(shape.size(), word.size() + 1));
   }

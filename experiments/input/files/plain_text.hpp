@@ -1,6 +1,5 @@
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -8,6 +7,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "sim/base/plain_numbers.hpp"
 
 namespace penstock {
 
@@ -35,18 +36,6 @@ std::string_view without_byte_order_mark(std::string_view text);
 /// Whether a text begins as a JSON object does, or is one that does not, and has one of these signs
 /// in it: a cheap check to recognise formats.
 bool has_sign(std::string_view text, bool is_object, std::initializer_list<std::string_view> signs);
-
-/// The number that the whole text spells; empty for infinities and NaN.
-std::optional<double> plain_number(std::string_view text);
-
-/// The whole number that the whole text spells; empty also for one that the type cannot hold.
-template <class Whole>
-std::optional<Whole> whole_number(std::string_view text) {
-  Whole value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 /// Removes and returns the first line, without its line end (Unix or Windows).
 std::string_view take_line(std::string_view& rest);

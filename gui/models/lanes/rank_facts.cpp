@@ -11,6 +11,7 @@
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/plain_numbers.hpp"
 
 namespace penstock {
 namespace {
@@ -78,11 +79,10 @@ std::string held_by(const ViewedRun& run, bool plain, const RankSummary& facts) 
       "\"{}\" is not understood; a filter reads idle>30% mem>40GiB stage:3 rank:5 0-7", word));
 }
 
-std::uint32_t whole_number(std::string_view digits, const std::string& word) {
-  std::uint32_t value = 0;
-  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || rest != digits.data() + digits.size()) refuse(word);
-  return value;
+std::uint32_t number_in(std::string_view digits, const std::string& word) {
+  const auto value = whole_number<std::uint32_t>(digits);
+  if (!value) refuse(word);
+  return *value;
 }
 
 double share_in(std::string_view text, const std::string& word) {
@@ -104,9 +104,9 @@ std::uint64_t bytes_in(std::string_view text, const std::string& word) {
 std::pair<std::uint32_t, std::uint32_t> ranks_named(std::string_view text,
                                                     const std::string& word) {
   const std::size_t dash = text.find('-');
-  const std::uint32_t first = whole_number(text.substr(0, dash), word);
+  const std::uint32_t first = number_in(text.substr(0, dash), word);
   if (dash == std::string_view::npos) return {first, first};
-  return {first, whole_number(text.substr(dash + 1), word)};
+  return {first, number_in(text.substr(dash + 1), word)};
 }
 
 void take_word(const std::string& word, RankFilter& filter) {
@@ -122,7 +122,7 @@ void take_word(const std::string& word, RankFilter& filter) {
   } else if (word.starts_with("mem<")) {
     filter.memory_below = bytes_in(behind("mem<"), word);
   } else if (word.starts_with("stage:")) {
-    filter.stage = whole_number(behind("stage:"), word);
+    filter.stage = number_in(behind("stage:"), word);
   } else {
     filter.ranks.push_back(
         ranks_named(word.starts_with("rank:") ? behind("rank:") : std::string_view(word), word));

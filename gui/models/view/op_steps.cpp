@@ -11,6 +11,7 @@
 #include "experiments/show/results/run_summary.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/plain_numbers.hpp"
 
 namespace penstock {
 namespace {
@@ -30,10 +31,9 @@ const std::vector<Track>& tracks_of_task(const Plan& plan, const RunLanes& lanes
 }
 
 std::uint32_t number_in(std::string_view digits, const std::string& word) {
-  std::uint32_t value = 0;
-  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || rest != digits.data() + digits.size()) refuse_word(word);
-  return value;
+  const auto value = whole_number<std::uint32_t>(digits);
+  if (!value) refuse_word(word);
+  return *value;
 }
 
 Pass pass_in(std::string_view text, const std::string& word) {

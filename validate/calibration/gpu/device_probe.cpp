@@ -1,24 +1,16 @@
 #include "validate/calibration/gpu/device_probe.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <set>
 
+#include "sim/base/plain_numbers.hpp"
 #include "validate/store/layer_point.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr std::string_view in_part_suffix = " in part";
-
-/// A count from 1 on.
-std::optional<std::uint32_t> count_in(std::string_view text) {
-  std::uint32_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count == 0) return std::nullopt;
-  return count;
-}
 
 std::optional<DeviceProbe> device_probe(const ProfileRow& row) {
   auto sizes = shape_numbers(row.point.shape);
@@ -46,8 +38,8 @@ std::optional<Neighbours> neighbours_of(std::string_view condition) {
   if (found.in_part) condition.remove_suffix(in_part_suffix.size());
   const std::size_t space = condition.rfind(" x");
   if (space == std::string_view::npos || space == 0) return std::nullopt;
-  const auto count = count_in(condition.substr(space + 2));
-  if (!count) return std::nullopt;
+  const auto count = whole_number<std::uint32_t>(condition.substr(space + 2));
+  if (!count || *count == 0) return std::nullopt;
   found.kernel = condition.substr(0, space);
   found.count = *count;
   return found;
