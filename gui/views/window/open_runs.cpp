@@ -207,7 +207,9 @@ void OpenRuns::make_next() {
           OpenRun* const open = shown_by(canvas);
           if (open != nullptr && number == open->wish.number) {
             if (outcome->problem.isEmpty()) show(*open, std::move(outcome->made));
-            for (const WishOfRun::Then& each : then) each(outcome->problem);
+            for (const WishOfRun::Then& each : then) {
+              if (OpenRun* const shown = shown_by(canvas)) each(*shown, outcome->problem);
+            }
           }
           make_next();
         };
@@ -331,32 +333,28 @@ void OpenRuns::toggle_transfers() {
 }
 
 void OpenRuns::toggle_memory() {
-  const TimelineCanvas* const shown = canvas();
   change_shown(
       *now(), [](ShownWith& with) { with.memory = !with.memory; },
-      [this, shown](const QString&) {
-        OpenRun* const open = shown_by(shown);
-        const bool nothing = shown->choice().memory && shown->first()->memory->ranks.empty();
-        if (open == nullptr) return;
-        if (!nothing) return say_if_heat(*shown);
-        open->canvas->change_choice([](LaneChoice& choice) { choice.memory = false; });
+      [this](OpenRun& open, const QString&) {
+        TimelineCanvas& shown = *open.canvas;
+        const bool nothing = shown.choice().memory && shown.first()->memory->ranks.empty();
+        if (!nothing) return say_if_heat(shown);
+        shown.change_choice([](LaneChoice& choice) { choice.memory = false; });
         say("Nothing is known of this run's memory: its sizes are zero");
       });
 }
 
 void OpenRuns::toggle_links() {
-  const TimelineCanvas* const shown = canvas();
   change_shown(
       *now(), [](ShownWith& with) { with.links = !with.links; },
-      [this, shown](const QString&) {
-        OpenRun* const open = shown_by(shown);
-        if (open == nullptr || !shown->choice().links) return;
-        const std::vector<PaintedLink>& links = *shown->first()->links;
+      [this](OpenRun& open, const QString&) {
+        if (!open.canvas->choice().links) return;
+        const std::vector<PaintedLink>& links = *open.canvas->first()->links;
         if (std::any_of(links.begin(), links.end(),
                         [](const PaintedLink& link) { return !link.tracks.empty(); })) {
           return;
         }
-        open->canvas->change_choice([](LaneChoice& choice) { choice.links = false; });
+        open.canvas->change_choice([](LaneChoice& choice) { choice.links = false; });
         say("No transfer of this run occupies a link");
       });
 }

@@ -31,10 +31,12 @@ struct ChangesOfRun {
   TaskId carried = no_task;  // the op of it that is dragged
 };
 
+struct OpenRun;
+
 /// What an open run is to show once it is made.
 struct WishOfRun {
-  /// Called when it is shown, or with what was wrong.
-  using Then = std::function<void(const QString& problem)>;
+  /// Called when it is shown, or with what was wrong; never for a run that is closed.
+  using Then = std::function<void(OpenRun& open, const QString& problem)>;
 
   WishedRuns runs;
   std::vector<Then> then;
@@ -168,6 +170,12 @@ class RunController {
   OpenRun* now() const { return runs_.now(); }
   TimelineCanvas* canvas() const { return runs_.canvas(); }
   void show_message(const QString& text) const { runs_.say(text); }
+  /// Shows a message, or what was wrong.
+  WishOfRun::Then saying(const QString& text) const {
+    return [this, text](OpenRun&, const QString& problem) {
+      show_message(problem.isEmpty() ? text : problem);
+    };
+  }
   std::function<void(bool)> tells_busy() {
     return [this](bool begins) { runs_.working(begins); };
   }

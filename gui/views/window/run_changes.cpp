@@ -100,14 +100,11 @@ void RunChanges::finish() {
 
 void RunChanges::change_run(OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin,
                             Then then) {
-  const TimelineCanvas* const canvas = open.canvas;
   runs_.replace(open, std::move(make),
-                [this, canvas, origin, then = std::move(then)](const QString& problem) {
-                  OpenRun* const shown = runs_.shown_by(canvas);
-                  if (shown == nullptr) return;
-                  if (shown == now()) show_change_problem(problem, origin);
-                  if (shown->run->brief) rest_.start();
-                  if (then) then(*shown, problem);
+                [this, origin, then = std::move(then)](OpenRun& shown, const QString& problem) {
+                  if (&shown == now()) show_change_problem(problem, origin);
+                  if (shown.run->brief) rest_.start();
+                  if (then) then(shown, problem);
                 });
 }
 

@@ -49,7 +49,7 @@ class RunChanges : RunController {
   /// The knobs begin at a run as it is now, or at another scenario.
   void begin_at(OpenRun& open);
   void begin_at(OpenRun& open, std::shared_ptr<const Scenario> base);
-  using Then = std::function<void(OpenRun& open, const QString& problem)>;
+  using Then = WishOfRun::Then;
   void change_run(OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin, Then then = {});
   Then saying_order_dropped(const OpenRun& open) const;
   void show_change_problem(const QString& problem, Origin origin);

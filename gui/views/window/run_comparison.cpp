@@ -29,10 +29,7 @@ bool RunComparison::has_second() {
 }
 
 void RunComparison::freeze_reference() {
-  runs_.freeze(*now(), [this](const QString& problem) {
-    show_message(problem.isEmpty() ? "Frozen as A: changes make B, which is held against it"
-                                   : problem);
-  });
+  runs_.freeze(*now(), saying("Frozen as A: changes make B, which is held against it"));
 }
 
 void RunComparison::drop_reference() {
@@ -55,12 +52,13 @@ void RunComparison::hold_against(OpenRun& open, std::vector<ViewedRunPtr> others
         with.others = std::move(others);
         with.frozen = frozen;
       },
-      [this, held = open.canvas, message](const QString& problem) {
+      [this, message](OpenRun& held, const QString& problem) {
         show_message(problem.isEmpty() ? message : problem);
-        if (!problem.isEmpty() || runs_.shown_by(held) == nullptr) return;
-        held->change_choice([](LaneChoice& choice) { choice.style = PairStyle::above; });
-        held->leave_out_what_does_not_fit();
-        held->fit();
+        if (!problem.isEmpty()) return;
+        TimelineCanvas& shown = *held.canvas;
+        shown.change_choice([](LaneChoice& choice) { choice.style = PairStyle::above; });
+        shown.leave_out_what_does_not_fit();
+        shown.fit();
         on_held();
       });
 }
@@ -85,10 +83,8 @@ void RunComparison::swap_runs() {
         with.others.front() = open.run;
         with.anchor.reset();
       },
-      [this, shown = open.canvas](const QString& problem) {
-        OpenRun* const swapped = runs_.shown_by(shown);
-        if (!problem.isEmpty()) return show_message(problem);
-        if (swapped != nullptr) changes_.follow_swap(*swapped);
+      [this](OpenRun& swapped, const QString& problem) {
+        problem.isEmpty() ? changes_.follow_swap(swapped) : show_message(problem);
       },
       [other] { return other; });
 }
@@ -126,20 +122,17 @@ void RunComparison::align(OpenRun& open, std::size_t alignment, const QString& a
         with.alignment = static_cast<PairAlignment>(alignment);
         with.anchor.reset();
       },
-      [this, shown = open.canvas, after, alignment](const QString& problem) {
+      [this, after, alignment](OpenRun& aligned, const QString& problem) {
         constexpr std::array<const char*, 4> words{
             "start", "first op", "makespan, to which the other is scaled", "iteration"};
-        OpenRun* const aligned = runs_.shown_by(shown);
-        if (aligned == nullptr) return;
         if (!problem.isEmpty() && alignment > 0) {
-          return align(*aligned, 0, problem + "; aligned by start");
+          return align(aligned, 0, problem + "; aligned by start");
         }
         QString how = words[alignment];
-        if (aligned->alignment == PairAlignment::iteration && !aligned->pairs.empty()) {
-          const bool both = aligned->run->iterations && aligned->others.front()->iterations;
-          if (!both)
-            return align(*aligned, 0, "One of the runs is one iteration; aligned by start");
-          how += QString(" %1").arg(aligned->pairs.front().second->timeline.iteration);
+        if (aligned.alignment == PairAlignment::iteration && !aligned.pairs.empty()) {
+          const bool both = aligned.run->iterations && aligned.others.front()->iterations;
+          if (!both) return align(aligned, 0, "One of the runs is one iteration; aligned by start");
+          how += QString(" %1").arg(aligned.pairs.front().second->timeline.iteration);
         }
         show_message(after.isEmpty() ? "Aligned by " + how : after);
       });
@@ -152,12 +145,9 @@ void RunComparison::align_by_op() {
   if (op.is_none()) return show_message("Select an op to align by");
   const auto here = same_ops(open.canvas->run(op.run).run->plan, {op.task}, open.run->plan);
   if (here.empty()) return show_message("Select an op of both runs to align by");
-  const QString name = qt_text(task_text(open.run->plan, here.front()));
   runs_.change_shown(
       open, [&](ShownWith& with) { with.anchor = here.front(); },
-      [this, name](const QString& problem) {
-        show_message(problem.isEmpty() ? "Aligned by " + name : problem);
-      });
+      saying("Aligned by " + qt_text(task_text(open.run->plan, here.front()))));
 }
 
 void RunComparison::blink() {
@@ -189,10 +179,10 @@ void RunComparison::step_iteration(bool forward) {
   const std::uint32_t number = forward ? *(at + 1) : *(at - 1);
   runs_.replace(
       open, [run = open.run, number] { return at_iteration(*run, number); },
-      [this, number, first = numbers.front(), last = numbers.back()](const QString& problem) {
-        const QString text = QString("Iteration %1, of %2 to %3").arg(number).arg(first).arg(last);
-        show_message(problem.isEmpty() ? text : problem);
-      });
+      saying(QString("Iteration %1, of %2 to %3")
+                 .arg(number)
+                 .arg(numbers.front())
+                 .arg(numbers.back())));
 }
 
 }  // namespace penstock

@@ -309,17 +309,16 @@ void RunSteps::go_back(bool forward) {
 
 void RunSteps::toggle_slack() {
   OpenRun& open = *now();
-  const TimelineCanvas* const canvas = open.canvas;
-  const bool shown = canvas->shows_slack();
+  const bool shown = open.canvas->shows_slack();
   const bool known = open.run->file != nullptr || has_slack(*open.run);
   if (!shown && !known) return show_message("The slack of this run is not known");
   runs_.change_shown(
       open, [shown](ShownWith& with) { with.slack = !shown; },
-      [this, shown, canvas](const QString& problem) {
+      [this, shown](OpenRun& of, const QString& problem) {
         if (!problem.isEmpty()) return show_message(problem);
         if (shown) return;
         show_message("Pale ops have slack; those that set the step time are in full colour");
-        runs_.say_if_heat(*canvas);
+        runs_.say_if_heat(*of.canvas);
       });
 }
 
