@@ -85,9 +85,9 @@ ComparisonPanel::ComparisonPanel() : report_(new QPlainTextEdit), residuals_(new
   report_->setAccessibleName("Comparison");
   report_->setPlaceholderText("Freeze a reference (Ctrl+D) or compare with a file");
   changes_ = make_table({"what", "in A", "now", "now − A", "%", "ops in A", "ops, now − A"},
-                        "Differences by kind, cause, rank and link", {});
+                        "Differences by kind, cause, rank and link");
   moved_ = make_table({"op", "where", "begin, now − A", "length, now − A", "end, now − A", "after"},
-                      "Ops that moved most, by cause", {});
+                      "Ops that moved most, by cause");
   for (QTreeWidget* table : {changes_, moved_}) table->setRootIsDecorated(true);
   QObject::connect(moved_, &QTreeWidget::itemActivated, moved_, [this](QTreeWidgetItem* row, int) {
     const QVariant task = row->data(0, task_role);

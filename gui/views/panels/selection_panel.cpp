@@ -70,7 +70,7 @@ SelectionPanel::SelectionPanel() : facts_(new QTextBrowser), lengths_(new Length
   facts_->setAccessibleName("What is selected");
   facts_->setPlaceholderText("Click an op, a gap or a step of memory, or drag over an area");
   table_ = make_table({"", "count", "time", "% of the area", "mean length", "longest", ""},
-                      "Ops and idle time of the area", {});
+                      "Ops and idle time of the area");
   table_->setRootIsDecorated(true);
   auto* parts = new QSplitter;
   for (QWidget* part : std::initializer_list<QWidget*>{facts_, table_, lengths_}) {

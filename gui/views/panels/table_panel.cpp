@@ -16,8 +16,6 @@
 namespace penstock {
 namespace {
 
-constexpr int rank_role = Qt::UserRole + 3;
-constexpr int link_role = Qt::UserRole + 4;
 constexpr int place_role = Qt::UserRole + 5;  // among the rows as they were filled in
 
 /// What a number of a column is divided by, and the name of that.
@@ -169,10 +167,6 @@ void NumberedRow::set_time(int column, Time time) {
   set_amount(column, NumberKind::time, static_cast<double>(time.picoseconds));
 }
 
-void NumberedRow::set_rank(std::uint32_t rank) { setData(0, rank_role, rank); }
-
-void NumberedRow::set_link(std::uint32_t link) { setData(0, link_role, link); }
-
 NumberedRow* add_row(ListRows& rows) {
   auto* row = new NumberedRow;
   rows << row;
@@ -198,8 +192,7 @@ void finish_rows(QTreeWidget& table) {
   for (int c = 0; c < table.columnCount(); ++c) table.resizeColumnToContents(c);
 }
 
-QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name,
-                        std::function<void(TaskId)> on_op) {
+QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name) {
   auto* table = new QTreeWidget;
   table->setHeaderLabels(columns);
   table->header()->setStretchLastSection(false);
@@ -210,15 +203,11 @@ QTreeWidget* make_table(const QStringList& columns, const QString& accessible_na
   table->setUniformRowHeights(true);
   table->setAccessibleName(accessible_name);
   table->sortByColumn(-1, Qt::AscendingOrder);
-  QObject::connect(table, &QTreeWidget::itemActivated, table, [on_op](QTreeWidgetItem* row, int) {
-    const QVariant task = row->data(0, task_role);
-    if (task.isValid() && on_op) on_op(task.toUInt());
-  });
   return table;
 }
 
 TablePanel::TablePanel(const std::vector<TableColumn>& columns, const QString& accessible_name)
-    : by_(new QComboBox), count_(new QLabel), table_(make_table({}, accessible_name, {})) {
+    : by_(new QComboBox), count_(new QLabel), table_(make_table({}, accessible_name)) {
   by_->setAccessibleName(accessible_name + ": group by");
   count_->setAccessibleName(accessible_name + ": rows");
   auto* line = new QHBoxLayout;

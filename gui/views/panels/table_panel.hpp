@@ -15,6 +15,8 @@ namespace penstock {
 // What a row keeps in its cells beside the text.
 constexpr int task_role = Qt::UserRole;
 constexpr int number_role = Qt::UserRole + 1;  // answered where the cell has a number
+constexpr int rank_role = Qt::UserRole + 3;
+constexpr int link_role = Qt::UserRole + 4;
 
 /// What a number is: times and bytes get the unit of their column.
 enum class NumberKind : std::uint8_t { count, share, time, bytes };
@@ -48,8 +50,8 @@ class NumberedRow : public QTreeWidgetItem {
   void set_time(int column, Time time);
   void set_task(TaskId task) { setData(0, task_role, task); }
   // Where else a row leads.
-  void set_rank(std::uint32_t rank);
-  void set_link(std::uint32_t link);
+  void set_rank(std::uint32_t rank) { setData(0, rank_role, rank); }
+  void set_link(std::uint32_t link) { setData(0, link_role, link); }
 
  private:
   void put(int column, NumberedCell cell);
@@ -63,9 +65,8 @@ NumberedRow* add_row(ListRows& rows);
 void start_rows(QTreeWidget& table);
 void finish_rows(QTreeWidget& table);
 
-/// A list with columns that can be sorted and reached by keyboard. Rows may name an op.
-QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name,
-                        std::function<void(TaskId)> on_op);
+/// A list with columns that can be sorted and reached by keyboard.
+QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name);
 
 struct TableColumn {
   QString heading;

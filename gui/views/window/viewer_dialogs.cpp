@@ -143,7 +143,7 @@ void ViewerWindow::show_menu(QPoint at) {
 void ViewerWindow::show_help() {
   QDialog* const dialog = new_dialog(this, "Keys", "help");
   auto* column = new QVBoxLayout(dialog);
-  auto* table = make_table({"", "what it does", "keys"}, "Keys", {});
+  auto* table = make_table({"", "what it does", "keys"}, "Keys");
   for (const ViewerAction& entry : viewer_actions()) {
     new QTreeWidgetItem(
         table, {qt_text(entry.menu), qt_text(entry.text), keys_of(*action(entry.id)).join("   ")});
