@@ -24,6 +24,8 @@
 namespace penstock {
 namespace {
 
+using testing::Opened;
+
 // An action takes at most 50 ms of it; a slow machine takes twice as long. Who waits for another
 // thread takes no processor time: that is seen in the other figure, which others on the machine
 // lengthen.
@@ -140,13 +142,10 @@ TEST_SUITE("exhaustive") {
 
 TEST_CASE("budget: undoing keeps scenarios, and runs only while there is room for them") {
   Opened opened;
-  const auto change = [&](const std::string& setting) {
-    opened.window.changes().set_scenario(changed(*opened.run().scenario, {setting}));
-    opened.settle();
-  };
   const Time first = opened.run().span();
-  change("/schedule/microbatches=30000");
-  for (int step = 1; step < 20; ++step) change(fmt::format("/hardware/latency_us={}", 5 + step));
+  opened.change({"/schedule/microbatches=30000"});
+  for (int step = 1; step < 20; ++step)
+    opened.change({fmt::format("/hardware/latency_us={}", 5 + step)});
   std::size_t bytes = 0;
   std::size_t kept = 0;
   for (const RunBefore& before : opened.window.now()->changes.past) {
@@ -177,14 +176,11 @@ double resident_mb() {
 
 TEST_CASE("budget: twenty changes of a million ops, and their undoing, leave little in memory") {
   Opened opened;
-  const auto change = [&](const std::string& setting) {
-    opened.window.changes().set_scenario(changed(*opened.run().scenario, {setting}));
-    opened.settle();
-  };
-  change("/schedule/microbatches=71000");
+  opened.change({"/schedule/microbatches=71000"});
   CHECK(opened.run().plan.tasks() > 990'000);
   const double before = resident_mb();
-  for (int step = 0; step < 20; ++step) change(fmt::format("/hardware/latency_us={}", 6 + step));
+  for (int step = 0; step < 20; ++step)
+    opened.change({fmt::format("/hardware/latency_us={}", 6 + step)});
   const double changed_mb = resident_mb();
   for (int step = 0; step < 20; ++step) opened.press(QKeySequence("Ctrl+Z"));
   const double after = resident_mb();
@@ -201,26 +197,18 @@ TEST_CASE("budget: while a large run changes, a sign says so and the old numbers
   ViewerWindow& window = large.window;
   window.runs().add(large.run);
   window.finish();
-  const QProgressBar* sign = nullptr;
-  for (auto* bar : window.findChildren<QProgressBar*>()) {
-    if (bar->accessibleName() == "Working") sign = bar;
-  }
-  const QPlainTextEdit* report = nullptr;
-  for (auto* text : window.findChildren<QPlainTextEdit*>()) {
-    if (text->accessibleName() == "Report") report = text;
-  }
-  REQUIRE(sign != nullptr);
-  REQUIRE(report != nullptr);
-  const QColor ink = report->palette().color(QPalette::Text);
-  CHECK(!sign->isVisible());
+  const auto& sign = testing::named<QProgressBar>(window, "Working");
+  const auto& report = testing::named<QPlainTextEdit>(window, "Report");
+  const QColor ink = report.palette().color(QPalette::Text);
+  CHECK(!sign.isVisible());
   window.changes().set_scenario(changed(*window.now()->run->scenario, {"/hardware/latency_us=9"}));
   REQUIRE(window.busy());
-  CHECK(report->palette().color(QPalette::Text) != ink);
-  CHECK(QTest::qWaitFor([&] { return sign->isVisible() || !window.busy(); }, 60000));
-  CHECK(sign->isVisible());
+  CHECK(report.palette().color(QPalette::Text) != ink);
+  CHECK(QTest::qWaitFor([&] { return sign.isVisible() || !window.busy(); }, 60000));
+  CHECK(sign.isVisible());
   window.finish();
-  CHECK(!sign->isVisible());
-  CHECK(report->palette().color(QPalette::Text) == ink);
+  CHECK(!sign.isVisible());
+  CHECK(report.palette().color(QPalette::Text) == ink);
 }
 
 }  // namespace

@@ -32,17 +32,12 @@ constexpr const char* layered_text =
         "hardware": {"name": "ideal", "devices": 2, "transfer_us": 0},
         "schedule": {"name": "1f1b", "microbatches": 4}})";
 
-void move_mouse(TimelineCanvas& canvas, QPointF to) {
-  QMouseEvent move(QEvent::MouseMove, to, canvas.mapToGlobal(to), Qt::NoButton, Qt::LeftButton, {});
-  QApplication::sendEvent(&canvas, &move);
-}
-
 /// A drag with the left button; `at_half` is asked while the hand is still moving.
 void drag_slowly(Opened& opened, QPointF from, QPointF to, const std::function<void()>& at_half) {
   TimelineCanvas& canvas = opened.canvas();
   QTest::mousePress(&canvas, Qt::LeftButton, {}, from.toPoint());
   for (int step = 1; step <= 6; ++step) {
-    move_mouse(canvas, from + (to - from) * step / 6);
+    opened.point(from + (to - from) * step / 6, Qt::LeftButton);
     opened.settle();
     if (step == 5) at_half();
   }
@@ -109,9 +104,7 @@ TEST_CASE(
     CHECK(follows(4));
     CHECK(opened.canvas().selected() == opened.op("0F4"));
   }
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/schedule/microbatches=4"}));
-  opened.settle();
+  opened.change({"/schedule/microbatches=4"});
   CHECK(opened.canvas().selected() == no_task);
   CHECK(opened.canvas().bright().empty());
 }
@@ -125,8 +118,7 @@ TEST_CASE("order: a changed order is saved beside its scenario, and both open ag
   const testing::Scratch folder;
   opened.window.files().save_scenario(folder.path("moved.json"));
   CHECK(!testing::content_of(folder.path("moved.csv")).empty());
-  opened.window.files().open_files_now({QString::fromStdString(folder.path("moved.json"))});
-  opened.settle();
+  opened.open(folder.path("moved.json"));
   CHECK(order_of(opened.run(), 0) == moved);
   CHECK(opened.run().span() == span);
 }
@@ -199,8 +191,7 @@ TEST_CASE("a scenario saved in another folder finds its files") {
           "hardware": {"name": "dgx-h100", "devices": 2}, "parallel": {"pipeline": 2},
           "schedule": {"name": "1f1b", "microbatches": 4}})";
   Opened opened;
-  opened.window.files().open_files_now({QString::fromStdString(folder.file("a.json", text))});
-  opened.settle();
+  opened.open(folder.file("a.json", text));
   for (const char* name : {"b.json", "other/c.json"}) {
     opened.window.files().save_scenario(folder.path(name));
     CHECK(read_scenario(folder.path(name)).model.spec == opened.run().scenario->model.spec);
@@ -231,9 +222,7 @@ TEST_CASE("order: an existing file beside the scenario is replaced only if the u
 TEST_CASE("layers: the line between two ranks, dragged, moves layers; Ctrl+Z brings them back") {
   Opened opened;
   const testing::Scratch folder;
-  const std::string file = folder.file("layers.json", layered_text);
-  opened.window.files().open_files_now({QString::fromStdString(file)});
-  opened.settle();
+  opened.open(folder.file("layers.json", layered_text));
   const auto layers_of = [&](std::size_t stage) {
     return opened.run().layout->partition.stages[stage].size();
   };
@@ -256,9 +245,7 @@ TEST_CASE("layers: the line between two ranks, dragged, moves layers; Ctrl+Z bri
 TEST_CASE("layers: the message counts those that moved, for each stage keeps one") {
   Opened opened;
   const testing::Scratch folder;
-  opened.window.files().open_files_now(
-      {QString::fromStdString(folder.file("l.json", layered_text))});
-  opened.settle();
+  opened.open(folder.file("l.json", layered_text));
   const auto drag_far = [&] {
     const QPointF line(30, opened.canvas().place_of_task(opened.op("1F0")).top());
     drag_slowly(opened, line, line + QPointF(0, 4 * TimelineCanvas::pixels_per_layer), [] {});
@@ -281,9 +268,7 @@ TEST_CASE("undo: knobs that were turned go back in one step") {
   const Time before = opened.run().span();
   opened.window.changes().what_if().turn("/hardware/latency_us", "9000");
   for (const char* value : {"500", "900"}) {
-    opened.window.changes().set_scenario(
-        changed(*opened.run().scenario, {std::string("/hardware/latency_us=") + value}));
-    opened.settle();
+    opened.change({std::string("/hardware/latency_us=") + value});
   }
   CHECK(opened.run().span() > before);
   opened.press(QKeySequence("Ctrl+Z"));
@@ -445,8 +430,8 @@ TEST_CASE("opening: a bar and a button to cancel are there as long as it takes")
   CHECK(!bar->isVisible());
   opened.settle();
   CHECK(opened.window.count() == 1);
-  opened.window.files().open_files_later({testing::first_scenario});
-  opened.settle();
+  CHECK(opened.window.message() == "Opening was cancelled");
+  opened.open_later({testing::first_scenario});
   CHECK(!bar->isVisible());
   CHECK(opened.window.count() == 2);
 }

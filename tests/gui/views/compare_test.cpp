@@ -3,7 +3,6 @@
 #include <QTreeWidget>
 #include <ctime>
 
-#include "experiments/input/scenario/document.hpp"
 #include "gui/views/panels/indicators.hpp"
 #include "sim/base/error.hpp"
 #include "tests/gui/views/opened.hpp"
@@ -12,78 +11,60 @@
 namespace penstock {
 namespace {
 
+using testing::file_with;
+using testing::named;
 using testing::Opened;
 
-/// The shown scenario with a setting, as a file.
-QString changed_file(Opened& opened, const testing::Scratch& folder, const char* name,
-                     const char* setting) {
-  return QString::fromStdString(
-      folder.file(name, document_text(changed(*opened.run().scenario, {setting}))));
-}
-
-QTreeWidget* list_named(Opened& opened, const char* name) {
-  for (auto* table : opened.window.findChildren<QTreeWidget*>()) {
-    if (table->accessibleName() == name) return table;
-  }
-  return nullptr;
-}
+constexpr const char* map_name = "Differences of durations by stage and microbatch";
 
 TEST_CASE("compare: lists say what kinds take more and which ops moved, and lead to them in B") {
   Opened opened;
   const testing::Scratch folder;
-  const QString slow = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=1500");
-  opened.window.files().compare_with({slow});
-  opened.settle();
-  QTreeWidget* const kinds = list_named(opened, "Differences by kind, cause, rank and link");
-  REQUIRE(kinds->topLevelItemCount() == 5);
-  CHECK(kinds->topLevelItem(0)->text(0) == "B − A: kinds of op, on all ranks");
-  const QTreeWidgetItem& forward = *kinds->topLevelItem(0)->child(0);
+  const QString slow = file_with(folder, "b.json", "/model/stages/2/forward_us=1500");
+  opened.compare_with({slow});
+  const auto& kinds =
+      named<QTreeWidget>(opened.window, "Differences by kind, cause, rank and link");
+  REQUIRE(kinds.topLevelItemCount() == 5);
+  CHECK(kinds.topLevelItem(0)->text(0) == "B − A: kinds of op, on all ranks");
+  const QTreeWidgetItem& forward = *kinds.topLevelItem(0)->child(0);
   CHECK(forward.text(0) == "forward");
   CHECK(forward.text(3) == "+4 ms");
   CHECK(forward.text(4) == "+12.5 %");
-  QTreeWidget* const moved = list_named(opened, "Ops that moved most, by cause");
-  REQUIRE(moved->topLevelItemCount() > 1);
-  CHECK(moved->topLevelItem(0)->text(0).startsWith(
+  auto& moved = named<QTreeWidget>(opened.window, "Ops that moved most, by cause");
+  REQUIRE(moved.topLevelItemCount() > 1);
+  CHECK(moved.topLevelItem(0)->text(0).startsWith(
       "B − A: longer or shorter itself, 8 ops, together +4 ms"));
-  QTreeWidgetItem* const op = moved->topLevelItem(0)->child(0);
+  QTreeWidgetItem* const op = moved.topLevelItem(0)->child(0);
   CHECK(op->text(3) == "+500 µs");
-  ResidualMap* map = nullptr;
-  for (auto* widget : opened.window.findChildren<QWidget*>()) {
-    if (map == nullptr) map = dynamic_cast<ResidualMap*>(widget);
-  }
-  QTest::mouseClick(map, Qt::LeftButton, {}, {map->width() - 8, map->height() / 2});
+  auto& map = named<QWidget>(opened.window, map_name);
+  QTest::mouseClick(&map, Qt::LeftButton, {}, {map.width() - 8, map.height() / 2});
   CHECK(opened.window.steps().search_field().text() == "stage:2 mb:7");
   CHECK(opened.canvas().bright().size() > 1);
   opened.press(QKeySequence("Esc"));
-  moved->itemActivated(op, 0);
+  moved.itemActivated(op, 0);
   CHECK(opened.canvas().selected().run == 1);
   CHECK(opened.window.status().startsWith(op->text(0) + " of B, "));
   opened.press(QKeySequence("Ctrl+Shift+D"));
-  CHECK(kinds->topLevelItemCount() == 0);
-  CHECK(moved->topLevelItemCount() == 0);
+  CHECK(kinds.topLevelItemCount() == 0);
+  CHECK(moved.topLevelItemCount() == 0);
 }
 
 TEST_CASE("compare: the pointer tells of both runs, in whichever it is, and shows the op in both") {
   Opened opened;
   const testing::Scratch folder;
-  const QString slow = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=1500");
-  opened.window.files().compare_with({slow});
-  opened.settle();
+  const QString slow = file_with(folder, "b.json", "/model/stages/2/forward_us=1500");
+  opened.compare_with({slow});
   const ShownOp in_a = opened.op("2F3");
   const ShownOp in_b = opened.canvas().in_other_runs(in_a).front();
   CHECK(in_b.run == 1);
   const QPoint inside_b = opened.canvas().place_of_task(in_b).toRect().topLeft() + QPoint(2, 0);
   for (const ShownOp& op : {in_a, in_b}) {
     const QImage before = opened.canvas().grab().toImage();
-    const QPointF at = opened.canvas().place_of_task(op).center();
-    QMouseEvent move(QEvent::MouseMove, at, opened.canvas().mapToGlobal(at), Qt::NoButton,
-                     Qt::NoButton, {});
-    QApplication::sendEvent(&opened.canvas(), &move);
+    opened.point(opened.canvas().place_of_task(op).center());
     CHECK(opened.canvas().tip().text().contains("length +500 µs (+50 %): 1 ms in A, 1.5 ms in B"));
     CHECK(opened.canvas().grab().toImage().copy(QRect(inside_b, QSize(6, 1))) !=
           before.copy(QRect(inside_b, QSize(6, 1))));
-    QEvent leave(QEvent::Leave);
-    QApplication::sendEvent(&opened.canvas(), &leave);
+    opened.leave();
   }
 }
 
@@ -105,8 +86,7 @@ TEST_CASE("compare: I goes through the steps of a trace, and B follows when alig
   opened.press(QKeySequence("I"));
   CHECK(opened.window.message() == "This run is one iteration");
   const QString folder = QString(PENSTOCK_ROOT) + "/tests/torch/traces/2.14.1-1f1b/";
-  opened.window.files().open_files_now({folder + "rank0.json.gz", folder + "rank1.json.gz"});
-  opened.settle();
+  opened.open({folder + "rank0.json.gz", folder + "rank1.json.gz"});
   const std::vector<std::uint32_t> numbers = opened.run().iterations->numbers;
   opened.press(QKeySequence("I"));
   CHECK(opened.window.message() == "This is the last iteration");
@@ -126,9 +106,7 @@ TEST_CASE("compare: I goes through the steps of a trace, and B follows when alig
 TEST_CASE("compare: Shift+L moves B so that the selected op begins in both at the same time") {
   Opened opened;
   opened.window.comparison().freeze_reference();
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/model/stages/0/forward_us=3000"}));
-  opened.settle();
+  opened.change({"/model/stages/0/forward_us=3000"});
   const TaskId op = opened.op("3F0");
   opened.canvas().select(op, false);
   opened.press(QKeySequence("Shift+L"));
@@ -146,10 +124,9 @@ TEST_CASE("compare: Shift+L moves B so that the selected op begins in both at th
 TEST_CASE("compare: several files stand on one axis, and 2 shows one after the other alone") {
   Opened opened;
   const testing::Scratch folder;
-  const QString b = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=1500");
-  const QString c = changed_file(opened, folder, "c.json", "/model/stages/1/backward_us=900");
-  opened.window.files().compare_with({b, c});
-  opened.settle();
+  const QString b = file_with(folder, "b.json", "/model/stages/2/forward_us=1500");
+  const QString c = file_with(folder, "c.json", "/model/stages/1/backward_us=900");
+  opened.compare_with({b, c});
   REQUIRE(opened.window.now()->pairs.size() == 2);
   REQUIRE(opened.canvas().others().size() == 2);
   CHECK(opened.canvas().choice().style == PairStyle::above);
@@ -161,11 +138,9 @@ TEST_CASE("compare: several files stand on one axis, and 2 shows one after the o
   CHECK(opened.window.message() == "Shown: only C");
   CHECK(opened.canvas().choice().other == 2);
   opened.press(QKeySequence("3"));
-  opened.window.files().compare_with({c});
-  opened.settle();
+  opened.compare_with({c});
   CHECK(opened.canvas().others().size() == 3);
-  opened.window.files().compare_with({b, b, b, b, b});
-  opened.settle();
+  opened.compare_with({b, b, b, b, b});
   CHECK(opened.window.message() == "9 runs are more than fit on one axis: at most 8");
   CHECK(opened.canvas().others().size() == 3);
   opened.press(QKeySequence("Ctrl+Shift+D"));
@@ -177,7 +152,7 @@ TEST_CASE("compare: the runs of all tabs are stacked below the one in front") {
   opened.press(QKeySequence("Ctrl+Shift+T"));
   CHECK(opened.window.message().startsWith("Open another run first"));
   const testing::Scratch folder;
-  const QString slow = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=9000");
+  const QString slow = file_with(folder, "b.json", "/model/stages/2/forward_us=9000");
   opened.window.files().open_files_now({slow});
   opened.press(QKeySequence("Ctrl+Shift+T"));
   REQUIRE(opened.canvas().others().size() == 1);
@@ -188,7 +163,7 @@ TEST_CASE("compare: the runs of all tabs are stacked below the one in front") {
 TEST_CASE("compare: the first of some files is held against the others, which all fit") {
   Opened opened;
   const testing::Scratch folder;
-  const QString slow = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=9000");
+  const QString slow = file_with(folder, "b.json", "/model/stages/2/forward_us=9000");
   opened.window.files().open_compared({testing::first_scenario, slow});
   opened.settle();
   REQUIRE(opened.canvas().others().size() == 1);
@@ -207,16 +182,12 @@ double cpu_s(clockid_t clock) {
 
 TEST_CASE("compare: while a large run changes, it is compared in the second thread") {
   Opened opened;
-  const auto change = [&](const char* setting) {
-    opened.window.changes().set_scenario(changed(*opened.run().scenario, {setting}));
-    opened.settle();
-  };
-  change("/schedule/microbatches=6000");
+  opened.change({"/schedule/microbatches=6000"});
   opened.window.comparison().freeze_reference();
-  change("/hardware/latency_us=500");
+  opened.change({"/hardware/latency_us=500"});
   const double own = cpu_s(CLOCK_THREAD_CPUTIME_ID);
   const double all = cpu_s(CLOCK_PROCESS_CPUTIME_ID);
-  change("/hardware/latency_us=900");
+  opened.change({"/hardware/latency_us=900"});
   const double share =
       (cpu_s(CLOCK_THREAD_CPUTIME_ID) - own) / (cpu_s(CLOCK_PROCESS_CPUTIME_ID) - all);
   CHECK(share < 0.7);  // 0.42; 0.93 when the interface's thread compared
@@ -236,10 +207,7 @@ TEST_CASE("compare: an area may go over ranks that only B has") {
   TimelineCanvas& canvas = opened.canvas();
   const QPoint from(TimelineCanvas::gutter + 20, TimelineCanvas::header + 5);
   const QPoint to(TimelineCanvas::gutter + 400, canvas.height() - 5);
-  QTest::mousePress(&canvas, Qt::LeftButton, {}, from);
-  QMouseEvent move(QEvent::MouseMove, to, canvas.mapToGlobal(to), Qt::NoButton, Qt::LeftButton, {});
-  QApplication::sendEvent(&canvas, &move);
-  QTest::mouseRelease(&canvas, Qt::LeftButton, {}, to);
+  opened.drag(from, to);
   REQUIRE(canvas.area());
   CHECK(canvas.area()->end_rank == 4);
   const AreaUse all = use_of(*canvas.area(), *canvas.first()->lanes, opened.run().plan);
@@ -252,11 +220,7 @@ TEST_CASE("compare: an area may go over ranks that only B has") {
 TEST_CASE("compare: a file against another one; the first difference is found; drop ends it") {
   Opened opened;
   const testing::Scratch folder;
-  const std::string slow = folder.file(
-      "slow.json",
-      document_text(changed(*opened.run().scenario, {"/model/stages/2/forward_us=1500"})));
-  opened.window.files().compare_with({QString::fromStdString(slow)});
-  opened.settle();
+  opened.compare_with({file_with(folder, "slow.json", "/model/stages/2/forward_us=1500")});
   REQUIRE(!opened.window.now()->pairs.empty());
   opened.press(QKeySequence("J"));
   CHECK(opened.canvas().selected() == opened.op("2F0"));
@@ -267,16 +231,12 @@ TEST_CASE("compare: a file against another one; the first difference is found; d
   CHECK(makespan(second.plan, second.timeline) == opened.run().span());
   opened.press(QKeySequence("Ctrl+Shift+D"));
   CHECK(opened.window.now()->pairs.empty());
-  ResidualMap* map = nullptr;
-  for (auto* widget : opened.window.findChildren<QWidget*>()) {
-    if (map == nullptr) map = dynamic_cast<ResidualMap*>(widget);
-  }
-  REQUIRE(map != nullptr);
-  CHECK(map->accessibleDescription() == "No second run");
-  map->show_residuals({}, "No op in both");
-  CHECK(map->accessibleDescription() == "No op in both");
-  map->show_residuals({{0, 0}, {0, 0}}, "No op in both");
-  CHECK(map->accessibleDescription() == "Durations as in A");
+  auto& map = named<ResidualMap>(opened.window, map_name);
+  CHECK(map.accessibleDescription() == "No second run");
+  map.show_residuals({}, "No op in both");
+  CHECK(map.accessibleDescription() == "No op in both");
+  map.show_residuals({{0, 0}, {0, 0}}, "No op in both");
+  CHECK(map.accessibleDescription() == "Durations as in A");
 }
 
 }  // namespace

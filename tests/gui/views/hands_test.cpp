@@ -30,17 +30,6 @@ void turn_wheel(TimelineCanvas& canvas, QPointF at, int turn, Qt::KeyboardModifi
   QApplication::sendEvent(&canvas, &event);
 }
 
-void drag(TimelineCanvas& canvas, QPoint from, QPoint to, Qt::KeyboardModifiers keys = {}) {
-  QTest::mousePress(&canvas, Qt::LeftButton, keys, from);
-  for (int step = 1; step <= 5; ++step) {
-    const QPointF at = from + QPointF(to - from) * step / 5;
-    QMouseEvent move(QEvent::MouseMove, at, canvas.mapToGlobal(at), Qt::NoButton, Qt::LeftButton,
-                     keys);
-    QApplication::sendEvent(&canvas, &move);
-  }
-  QTest::mouseRelease(&canvas, Qt::LeftButton, keys, to);
-}
-
 void drop(Opened& opened, const QUrl& url) {
   QMimeData data;
   data.setUrls({url});
@@ -108,13 +97,13 @@ TEST_CASE("hands: a drag selects an area whose both ends snap to ops; with Alt t
   const int y = static_cast<int>(place.center().y());
   const QPoint from(static_cast<int>(place.left()) + 3, y);
   const QPoint to(static_cast<int>(place.right()) + 3, y);
-  drag(canvas, from, to);
+  opened.drag(from, to);
   REQUIRE(canvas.area());
   CHECK(canvas.area()->begin == opened.run().timeline.begin[op].picoseconds);
   CHECK(canvas.area()->end == opened.run().timeline.end[op].picoseconds);
   CHECK(opened.window.status().contains("100.0 % busy"));
   canvas.set_area(std::nullopt);
-  drag(canvas, from, to, Qt::AltModifier);
+  opened.drag(from, to, Qt::AltModifier);
   REQUIRE(canvas.area());
   CHECK(canvas.area()->begin != opened.run().timeline.begin[op].picoseconds);
 }
@@ -124,7 +113,7 @@ TEST_CASE("hands: Shift+drag pans by as much as the hand moves") {
   TimelineCanvas& canvas = opened.canvas();
   canvas.zoom_at(500, 0.25);
   const TimeAxis before = canvas.view().axis;
-  drag(canvas, {600, 300}, {500, 300}, Qt::ShiftModifier);
+  opened.drag({600, 300}, {500, 300}, Qt::ShiftModifier);
   CHECK(std::llabs(canvas.view().axis.origin - before.time_at(100)) <= 2);
 }
 
@@ -153,13 +142,9 @@ TEST_CASE("what if: the run follows the slider, with the view where it was; B st
   opened.canvas().zoom_at(300, 0.5);
   const CanvasView view = opened.canvas().view();
   const Time before = opened.run().span();
-  auto sliders = opened.window.changes().what_if().findChildren<QSlider*>();
-  const auto latency = std::find_if(sliders.begin(), sliders.end(), [](const QSlider* slider) {
-    return slider->accessibleName() == "Link latency";
-  });
-  REQUIRE(latency != sliders.end());
+  auto& latency = testing::named<QSlider>(opened.window, "Link latency");
   for (int at = 300; at <= 700; at += 100) {
-    (*latency)->setValue(at);
+    latency.setValue(at);
     opened.settle();
   }
   CHECK(opened.run().span() > before);
@@ -192,14 +177,10 @@ TEST_CASE("what if: fields show values with units, not cut off, and read them") 
 TEST_CASE("what if: a value that is not possible says so and leaves the run as it is") {
   Opened opened;
   const Time before = opened.run().span();
-  QLineEdit* jitter = nullptr;
-  for (auto* field : opened.window.changes().what_if().findChildren<QLineEdit*>()) {
-    if (field->accessibleName().startsWith("Jitter")) jitter = field;
-  }
-  REQUIRE(jitter != nullptr);
-  jitter->selectAll();
-  QTest::keyClicks(jitter, "nonsense");
-  QTest::keyClick(jitter, Qt::Key_Return);
+  auto& jitter = testing::named<QLineEdit>(opened.window, "Jitter ");
+  jitter.selectAll();
+  QTest::keyClicks(&jitter, "nonsense");
+  QTest::keyClick(&jitter, Qt::Key_Return);
   opened.settle();
   CHECK(opened.run().span() == before);
   bool said = false;
@@ -243,12 +224,10 @@ TEST_CASE("opening: a bad file gives the message of the command line, and the wi
   Opened opened;
   const testing::Scratch folder;
   const std::string bad = folder.file("bad.json", "{\"penstock\": 1, \"model\": 3}");
-  opened.window.files().open_files_later({QString::fromStdString(bad)});
-  opened.settle();
+  opened.open_later({QString::fromStdString(bad)});
   CHECK(opened.window.message().contains("bad.json: /model"));
   CHECK(opened.window.count() == 1);
-  opened.window.files().open_files_later({testing::first_scenario});
-  opened.settle();
+  opened.open_later({testing::first_scenario});
   CHECK(opened.window.count() == 2);
   CHECK(opened.window.message().isEmpty());
 }
@@ -262,8 +241,7 @@ TEST_CASE("opening: what went wrong stands in the window, with what helps as a b
   REQUIRE(remedy != nullptr);
   CHECK(!notice->isVisible());
   const auto open = [&](const std::string& path) {
-    opened.window.files().open_files_later({QString::fromStdString(path)});
-    opened.settle();
+    opened.open_later({QString::fromStdString(path)});
   };
   const auto press = [&] {
     QTest::mouseClick(remedy, Qt::LeftButton);
@@ -303,15 +281,6 @@ TEST_CASE("opening: what went wrong stands in the window, with what helps as a b
   press();
   CHECK(QApplication::clipboard()->text().startsWith("nsys export --type sqlite '"));
   CHECK(!notice->isVisible());
-}
-
-TEST_CASE("opening: what was cancelled does not appear") {
-  Opened opened;
-  opened.window.files().open_files_later({testing::first_scenario});
-  opened.window.files().cancel_opening();
-  opened.settle();
-  CHECK(opened.window.count() == 1);
-  CHECK(opened.window.message() == "Opening was cancelled");
 }
 
 TEST_CASE("opening: a window that closes meanwhile gets no result") {

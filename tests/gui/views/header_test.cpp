@@ -5,6 +5,7 @@
 #include <QSettings>
 #include <QToolButton>
 
+#include "gui/views/canvas/look.hpp"
 #include "gui/views/window/window_memory.hpp"
 #include "tests/gui/views/opened.hpp"
 
@@ -23,9 +24,7 @@ TEST_CASE("header: step time, bubble and peak memory, and against A their differ
   CHECK(bar.accessibleDescription() == "step time 38.4 ms, bubble 37.5 %, peak memory 1 GiB");
   CHECK(bar.isVisible());
   opened.window.comparison().freeze_reference();
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/schedule/microbatches=16"}));
-  opened.settle();
+  opened.change({"/schedule/microbatches=16"});
   const QString text = bar.accessibleDescription();
   CHECK(text.startsWith("step time of B "));
   CHECK(text.contains(" ms (+"));
@@ -170,8 +169,7 @@ TEST_CASE("recent: a run of many traces is one entry, newest first") {
   CHECK(text_of(runs[1]) == "rank0.json and 2 more – two");
   QSettings().clear();
   Opened opened;
-  opened.window.files().open_files_later({testing::first_scenario});
-  opened.settle();
+  opened.open_later({testing::first_scenario});
   REQUIRE(opened.window.files().recent().actions().size() == 1);
   CHECK(opened.window.files().recent().actions().front()->text() ==
         "first_run.json – 1f1b, 4 ranks, 8 microbatches");
@@ -236,9 +234,7 @@ TEST_CASE("header: what does not fit the memory is in the colour of a warning, a
   };
   FigureBar& bar = opened.window.panels().figures();
   for (const char* capacity : {"2GiB", "900MiB"}) {
-    opened.window.changes().set_scenario(
-        changed(*opened.run().scenario, {std::string("/memory/capacity_bytes=") + capacity}));
-    opened.settle();
+    opened.change({std::string("/memory/capacity_bytes=") + capacity});
     const bool overflows = opened.run().report.ranks[0].memory.bytes > *opened.run().capacity_bytes;
     REQUIRE(overflows == (std::string_view(capacity) == "900MiB"));
     CHECK((warned(bar, bar.width()) > 0) == overflows);

@@ -127,9 +127,7 @@ TEST_CASE("memory steps: its menu has what can be done with it; another run has 
   CHECK(!menu->actions().contains(opened.window.action("op_later")));
   menu->close();
   REQUIRE(opened.canvas().selected_memory() != nullptr);
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/model/stages/0/forward_us=1700"}));
-  opened.settle();
+  opened.change({"/model/stages/0/forward_us=1700"});
   CHECK(!opened.canvas().area());
 }
 

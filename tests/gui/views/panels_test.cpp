@@ -7,14 +7,13 @@
 #include <QStringListModel>
 #include <QTreeWidget>
 
-#include "experiments/input/scenario/document.hpp"
-#include "gui/views/panels/indicators.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock {
 namespace {
 
+using testing::named;
 using testing::Opened;
 
 /// The words that Ctrl+Space offers behind a piece of text.
@@ -51,9 +50,7 @@ TEST_CASE("scenario: Ctrl+Space offers the keys of the section around the cursor
 
 TEST_CASE("scenario: the line that is written stays in sight when its fault is shown") {
   Opened opened;
-  for (auto* dock : opened.window.findChildren<QDockWidget*>()) {
-    if (dock->objectName() == "Scenario") dock->raise();
-  }
+  opened.window.findChild<QDockWidget*>("Scenario")->raise();
   opened.settle();
   QPlainTextEdit& editor = opened.window.changes().scenario_panel().editor();
   editor.moveCursor(QTextCursor::End);
@@ -113,9 +110,7 @@ TEST_CASE("screen readers: what was taken from a run that is gone says nothing a
   QAccessibleInterface* const op = canvas->child(1)->child(15);
   const QString before = op->text(QAccessible::Name);
   CHECK(!before.isEmpty());
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/schedule/microbatches=1"}));
-  opened.settle();
+  opened.change({"/schedule/microbatches=1"});
   CHECK(!op->isValid());
   CHECK(op->text(QAccessible::Name).isEmpty());
   CHECK(canvas->child(1)->childCount() == 2);
@@ -124,28 +119,20 @@ TEST_CASE("screen readers: what was taken from a run that is gone says nothing a
 TEST_CASE("what if: a word as the factor of a stage is refused, and the run stays") {
   Opened opened;
   const Time before = opened.run().span();
-  QLineEdit* field = nullptr;
-  QLabel* problem = nullptr;
-  for (auto* each : opened.window.changes().what_if().findChildren<QLineEdit*>()) {
-    if (each->accessibleName().startsWith("Cost of stage")) field = each;
-  }
-  for (auto* each : opened.window.changes().what_if().findChildren<QLabel*>()) {
-    if (each->accessibleName() == "Why a change is not possible") problem = each;
-  }
-  REQUIRE(field != nullptr);
-  REQUIRE(problem != nullptr);
+  auto& field = named<QLineEdit>(opened.window, "Cost of stage × ");
+  const auto& problem = named<QLabel>(opened.window, "Why a change is not possible");
   const auto type = [&](const char* word) {
-    field->setFocus();
-    field->selectAll();
-    QTest::keyClicks(field, word);
-    QTest::keyClick(field, Qt::Key_Return);
+    field.setFocus();
+    field.selectAll();
+    QTest::keyClicks(&field, word);
+    QTest::keyClick(&field, Qt::Key_Return);
     opened.settle();
   };
   type("twice");
-  CHECK(problem->text() == "Cost of stage ×: \"twice\" is not a number, for example 1.5");
+  CHECK(problem.text() == "Cost of stage ×: \"twice\" is not a number, for example 1.5");
   CHECK(opened.run().span() == before);
   type("2");
-  CHECK(problem->text().isEmpty());
+  CHECK(problem.text().isEmpty());
   CHECK(opened.run().span() > before);
 }
 
@@ -155,10 +142,8 @@ TEST_CASE("status line: a message is shown whole where nothing else needs the ro
       "/model/stages: stages given by numbers have no layers to move; give \"layers\" or a model "
       "file");
   opened.settle();
-  for (auto* line : opened.window.findChildren<QLabel*>()) {
-    if (line->accessibleName() != "Message") continue;
-    CHECK(line->width() >= line->fontMetrics().horizontalAdvance(line->text()) + 4);
-  }
+  const auto& line = named<QLabel>(opened.window, "Message");
+  CHECK(line.width() >= line.fontMetrics().horizontalAdvance(line.text()) + 4);
   opened.window.runs().say(QString(3000, 'x'));
   opened.settle();
   CHECK(opened.window.width() == 1200);
@@ -174,13 +159,8 @@ TEST_CASE("sweeps: rows are listed, and one that is activated opens as its scena
                  R"({"item":1,"of":2,"sweep":"1","hash":"3","version":"0.1.0","configuration":)"
                  R"({"/schedule/microbatches":6},"result":{"makespan_us":38400.70912}})"
                  "\n");
-  opened.window.files().open_files_later({QString::fromStdString(file)});
-  opened.settle();
-  QTreeWidget* rows = nullptr;
-  for (auto* table : opened.window.findChildren<QTreeWidget*>()) {
-    if (table->accessibleName() == "Rows of a sweep") rows = table;
-  }
-  REQUIRE(rows != nullptr);
+  opened.open_later({QString::fromStdString(file)});
+  auto* const rows = &named<QTreeWidget>(opened.window, "Rows of a sweep");
   REQUIRE(rows->topLevelItemCount() == 2);
   CHECK(rows->isVisible());
   CHECK(rows->headerItem()->text(1) == "/schedule/microbatches");
@@ -207,19 +187,14 @@ TEST_CASE("sweeps: rows are listed, and one that is activated opens as its scena
 
 TEST_CASE("legend: a colour names a second stage or microbatch only if the run has it") {
   Opened opened;
-  RunLegend* legend = nullptr;
-  for (auto* each : opened.window.findChildren<QWidget*>()) {
-    if (auto* const found = dynamic_cast<RunLegend*>(each)) legend = found;
-  }
-  REQUIRE(legend != nullptr);
+  const auto& legend = named<QWidget>(opened.window, "Legend");
   opened.window.runs().colour_by(ColourBy::stage);
   opened.settle();
-  CHECK(legend->accessibleDescription().startsWith("stage 0, stage 1, "));
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/schedule/microbatches=13"}));
+  CHECK(legend.accessibleDescription().startsWith("stage 0, stage 1, "));
+  opened.change({"/schedule/microbatches=13"});
   opened.window.runs().colour_by(ColourBy::microbatch);
   opened.settle();
-  CHECK(legend->accessibleDescription().startsWith("microbatch 0, 12, microbatch 1, "));
+  CHECK(legend.accessibleDescription().startsWith("microbatch 0, 12, microbatch 1, "));
 }
 
 TEST_CASE("search: Enter in the empty field clears what was found, and no mark") {

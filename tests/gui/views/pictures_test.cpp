@@ -229,9 +229,7 @@ TEST_CASE(
 TEST_CASE(
     "pictures: panning a large run shows a picture at once and the true one when it is there") {
   Opened opened;
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/schedule/microbatches=4000"}));
-  opened.settle();
+  opened.change({"/schedule/microbatches=4000"});
   opened.canvas().fit();
   opened.settle();
   opened.canvas().zoom_at(500, 0.1);

@@ -19,12 +19,8 @@
 namespace penstock {
 namespace {
 
+using testing::named;
 using testing::Opened;
-
-void point(Opened& opened, QPointF at, Qt::MouseButtons held = Qt::NoButton) {
-  QMouseEvent move(QEvent::MouseMove, at, opened.canvas().mapToGlobal(at), Qt::NoButton, held, {});
-  QApplication::sendEvent(&opened.canvas(), &move);
-}
 
 /// In the middle of the gap before 0B0 that waits for stage 1.
 QPointF in_gap(Opened& opened) {
@@ -43,7 +39,7 @@ TEST_CASE("pointer: what lies under it is told beside it at once, until it drags
   Opened opened;
   CHECK(opened.canvas().tip().text().isEmpty());
   const TaskId op = opened.op("2B1");
-  point(opened, opened.middle_of(op));
+  opened.point(opened.middle_of(op));
   const QString said = opened.canvas().tip().text();
   CHECK(said.startsWith("2B1: backward of stage 2, microbatch 1"));
   CHECK(said.contains(qt_text(exact_time(opened.run().timeline.begin[op].picoseconds))));
@@ -52,17 +48,16 @@ TEST_CASE("pointer: what lies under it is told beside it at once, until it drags
   CHECK(opened.canvas().screen()->geometry().contains(opened.canvas().tip().geometry()));
   CHECK(!opened.canvas().tip().geometry().contains(
       opened.canvas().mapToGlobal(opened.middle_of(op))));
-  point(opened, in_gap(opened));
+  opened.point(in_gap(opened));
   CHECK(opened.canvas().tip().text().startsWith("rank 0 idle for 7.688 ms: dependency"));
   const QPoint at = opened.middle_of(opened.op("1F0"));
   QTest::mousePress(&opened.canvas(), Qt::LeftButton, {}, at);
-  point(opened, at + QPoint(80, 0), Qt::LeftButton);
+  opened.point(at + QPoint(80, 0), Qt::LeftButton);
   CHECK(opened.canvas().tip().text().isEmpty());
   QTest::mouseRelease(&opened.canvas(), Qt::LeftButton, {}, at + QPoint(80, 0));
-  point(opened, opened.middle_of(op));
+  opened.point(opened.middle_of(op));
   CHECK(!opened.canvas().tip().text().isEmpty());
-  QEvent leave(QEvent::Leave);
-  QApplication::sendEvent(&opened.canvas(), &leave);
+  opened.leave();
   CHECK(opened.canvas().tip().text().isEmpty());
 }
 
@@ -74,7 +69,7 @@ TEST_CASE("pointer: steps of memory say what changed; a picture of the view has 
   const QRectF memory = opened.canvas().place_of_memory(3);
   const auto after = [&](const char* op, double share) {
     const QRectF place = opened.canvas().place_of_task(opened.op(op));
-    point(opened, {place.left() + share * place.width(), memory.center().y()});
+    opened.point({place.left() + share * place.width(), memory.center().y()});
     return opened.canvas().tip().text();
   };
   CHECK_MESSAGE(after("3F2", 0.5).contains("+248 MiB as 3F2 begins"),
@@ -82,7 +77,7 @@ TEST_CASE("pointer: steps of memory say what changed; a picture of the view has 
   CHECK_MESSAGE(after("3B7", 1.1).contains("-256 MiB as 3B7 ends"),
                 after("3B7", 1.1).toStdString());
   opened.press(QKeySequence("N"));
-  point(opened, opened.middle_of(opened.op("2B4")));
+  opened.point(opened.middle_of(opened.op("2B4")));
   export_view(opened.canvas(), folder.path("after.png"));
   CHECK(QImage(QString::fromStdString(folder.path("before.png"))) ==
         QImage(QString::fromStdString(folder.path("after.png"))));
@@ -92,15 +87,14 @@ TEST_CASE("pointer: its time stands over all ranks, and goes with it") {
   Opened opened;
   const QImage before = opened.canvas().grab().toImage();
   const int x = opened.middle_of(opened.op("3F0")).x();
-  point(opened, QPointF(x, opened.canvas().height() - 4.0));
+  opened.point(QPointF(x, opened.canvas().height() - 4.0));
   const QImage with = opened.canvas().grab().toImage();
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     const int y = static_cast<int>(opened.canvas().place_of_lane(rank).top()) + 3;
     CHECK(with.pixelColor(x, y) != before.pixelColor(x, y));
     CHECK(with.pixelColor(x + 8, y) == before.pixelColor(x + 8, y));
   }
-  QEvent leave(QEvent::Leave);
-  QApplication::sendEvent(&opened.canvas(), &leave);
+  opened.leave();
   CHECK(opened.canvas().grab().toImage() == before);
 }
 
@@ -155,11 +149,7 @@ TEST_CASE("selection: an area has a table that can be sorted, and the lengths of
   Opened opened;
   opened.canvas().set_area(Area{0, opened.run().span().picoseconds, 1, 3});
   opened.settle();
-  QTreeWidget* table = nullptr;
-  for (auto* each : opened.window.findChildren<QTreeWidget*>()) {
-    if (each->accessibleName() == "Ops and idle time of the area") table = each;
-  }
-  REQUIRE(table != nullptr);
+  auto* const table = &named<QTreeWidget>(opened.window, "Ops and idle time of the area");
   REQUIRE(table->topLevelItemCount() == 3);
   QTreeWidgetItem* const kinds = table->topLevelItem(0);
   CHECK(kinds->child(0)->text(0) == "forward");
@@ -167,14 +157,10 @@ TEST_CASE("selection: an area has a table that can be sorted, and the lengths of
   CHECK(table->headerItem()->text(2) == "time, ms");
   CHECK(kinds->child(0)->text(2) == "16");
   CHECK(table->topLevelItem(1)->child(0)->text(0) == "stage 1");
-  QWidget* lengths = nullptr;
-  for (auto* each : opened.window.findChildren<QWidget*>()) {
-    if (each->accessibleName() == "Lengths") lengths = each;
-  }
-  REQUIRE(lengths != nullptr);
-  CHECK(lengths->accessibleDescription() == "forward of 16, from 1 ms to 1 ms");
+  const auto& lengths = named<QWidget>(opened.window, "Lengths");
+  CHECK(lengths.accessibleDescription() == "forward of 16, from 1 ms to 1 ms");
   table->setCurrentItem(table->topLevelItem(2)->child(0));
-  CHECK(lengths->accessibleDescription().startsWith("idle: warm-up of 2"));
+  CHECK(lengths.accessibleDescription().startsWith("idle: warm-up of 2"));
   table->sortByColumn(2, Qt::DescendingOrder);
   CHECK(kinds->child(0)->text(0) == "backward");
   opened.press(QKeySequence("Ctrl+C"));
@@ -188,16 +174,16 @@ TEST_CASE("marks: M marks the time at the pointer, at the edge of an op; there a
   const TaskId op = opened.op("2B4");
   const QRectF place = opened.canvas().place_of_task(op);
   opened.canvas().setFocus();
-  point(opened, {place.left() + 3, place.center().y()});
+  opened.point({place.left() + 3, place.center().y()});
   opened.press(QKeySequence("M"));
   const std::int64_t begin = opened.run().timeline.begin[op].picoseconds;
   CHECK(opened.canvas().marks() == std::vector{begin});
   CHECK(opened.window.message().startsWith("Marked: "));
-  point(opened, {place.right() - 3, place.center().y()});
+  opened.point({place.right() - 3, place.center().y()});
   opened.press(QKeySequence("M"));
   const std::int64_t end = opened.run().timeline.end[op].picoseconds;
   CHECK(opened.canvas().marks() == std::vector{begin, end});
-  point(opened, {place.left() + 1, place.center().y()});
+  opened.point({place.left() + 1, place.center().y()});
   opened.press(QKeySequence("M"));
   CHECK(opened.canvas().marks() == std::vector{end});
   CHECK(opened.window.message().startsWith("Mark removed at "));
@@ -246,8 +232,7 @@ TEST_CASE("menu: within an area it is that of the area; a mark is set where it w
   REQUIRE(menu != nullptr);
   CHECK(opened.canvas().area());
   CHECK(offers(*menu, opened.window.action("export_area")));
-  QEvent leave(QEvent::Leave);
-  QApplication::sendEvent(&opened.canvas(), &leave);
+  opened.leave();
   opened.window.action("mark")->trigger();
   CHECK(opened.canvas().marks() ==
         std::vector{opened.run().timeline.begin[opened.op("1B4")].picoseconds});

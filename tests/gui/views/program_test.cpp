@@ -4,13 +4,13 @@
 #include <QProcess>
 #include <filesystem>
 
-#include "experiments/input/scenario/document.hpp"
-#include "experiments/input/scenario/scenario.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock {
 namespace {
+
+using testing::file_with;
 
 /// What a program ends with.
 struct Ended {
@@ -40,12 +40,6 @@ Ended run_viewer(const QStringList& arguments) {
 Ended run_view(QStringList arguments) {
   arguments.prepend("view");
   return run_built("experiments/penstock", arguments);
-}
-
-/// The shipped scenario with a setting, as a file.
-QString file_with(const testing::Scratch& folder, const char* name, const std::string& setting) {
-  const Scenario scenario = read_scenario(testing::first_scenario.toStdString(), {setting});
-  return QString::fromStdString(folder.file(name, document_text(scenario)));
 }
 
 TEST_CASE("program: --screenshot with --compare A B writes a picture of both") {

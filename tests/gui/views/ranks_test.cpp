@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <QAccessible>
 #include <QDialog>
@@ -9,12 +10,12 @@
 #include <memory>
 
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/panels/indicators.hpp"
 #include "tests/gui/views/opened.hpp"
 
 namespace penstock {
 namespace {
 
+using testing::named;
 using testing::Opened;
 
 /// A scenario of many equal stages, of which every third takes a little longer.
@@ -45,13 +46,6 @@ struct ManyStages : Opened {
            place.bottom() <= canvas().height() + 1;
   }
 };
-
-RunLegend* legend_of(ViewerWindow& window) {
-  for (auto* widget : window.findChildren<QWidget*>()) {
-    if (auto* const legend = dynamic_cast<RunLegend*>(widget)) return legend;
-  }
-  return nullptr;
-}
 
 TEST_CASE("ranks: the fit shows all of them, low ones as heat") {
   ManyStages opened(256);
@@ -217,9 +211,7 @@ TEST_CASE("ranks: the order is by idle time, memory or stage, and pinned ones st
   press("O");
   CHECK(opened.window.message() == "Ranks most memory first");
   CHECK(order() == std::vector<std::uint32_t>{0, 1, 2, 3});
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/model/stages/2/stash_bytes=8GB"}));
-  opened.settle();
+  opened.change({"/model/stages/2/stash_bytes=8GB"});
   CHECK(order() == std::vector<std::uint32_t>{2, 0, 1, 3});
   opened.canvas().toggle_pin(3);
   CHECK(order() == std::vector<std::uint32_t>{3, 2, 0, 1});
@@ -314,7 +306,7 @@ TEST_CASE("ranks: low lanes are of heat where many ops share a pixel, unless H a
 
 TEST_CASE("ranks: where lanes are heat, the legend has the shades of each cause and their shares") {
   ManyStages opened(256, 8);
-  RunLegend* const legend = legend_of(opened.window);
+  auto* const legend = &named<QWidget>(opened.window, "Legend");
   const Theme& light = theme(ThemeName::light);
   CHECK(legend->accessibleDescription().contains("heat: 3 10 25 50 100 % idle"));
   CHECK(!legend->accessibleDescription().contains("forward"));
@@ -343,12 +335,12 @@ TEST_CASE("ranks: where lanes are heat, the legend has the shades of each cause 
 TEST_CASE(
     "ranks: a window that becomes lower shows heat, and its legend says so; it goes away well") {
   auto opened = std::make_unique<ManyStages>(64, 8, QSize(1200, 1000));
-  RunLegend* const legend = legend_of(opened->window);
+  const auto& legend = named<QWidget>(opened->window, "Legend");
   REQUIRE(!opened->canvas().rows().front().heat);
   opened->window.resize(1200, 560);
   opened->settle();
   REQUIRE(opened->canvas().rows().front().heat);
-  CHECK(legend->accessibleDescription().contains("heat: drain"));
+  CHECK(legend.accessibleDescription().contains("heat: drain"));
   opened->window.resize(1200, 1000);  // is still to be told when it goes
 }
 
@@ -383,6 +375,75 @@ TEST_CASE("ranks: a press on their number offers the actions of ranks") {
   CHECK(menu->actions().contains(opened.window.action("filter_ranks")));
   CHECK(menu->actions().contains(opened.window.action("pin")));
   menu->close();
+}
+
+/// Ranks that do not fit into the window.
+struct ManyRanks : ManyStages {
+  ManyRanks() : ManyStages(64, 12) {
+    canvas().scale_lanes(3);
+    REQUIRE(canvas().place_of_lane(63).top() > canvas().height());
+  }
+  bool sees_op(TaskId task) {
+    const QRectF place = canvas().place_of_task(task);
+    return sees(rank_of_task(run().plan, task)) && place.center().x() >= TimelineCanvas::gutter &&
+           place.center().x() <= canvas().width();
+  }
+  /// Looks at the first ranks and the begin of the run.
+  void look_away() {
+    canvas().fit();
+    canvas().scale_lanes(3);
+    canvas().zoom_at(0, 0.05);
+    canvas().scroll(-1e6);
+  }
+};
+
+TEST_CASE("jumps: each bubble is in sight, on whichever rank it is") {
+  ManyRanks many;
+  std::uint32_t last = 0;
+  for (int press = 0; press < 40; ++press) {
+    many.look_away();
+    many.press(QKeySequence("B"));
+    REQUIRE(many.canvas().area());
+    const Area area = *many.canvas().area();
+    last = std::max(last, area.first_rank);
+    CAPTURE(area.first_rank);
+    CHECK(many.sees(area.first_rank));
+    const TimeAxis& axis = many.canvas().view().axis;
+    CHECK(axis.x_of(area.begin) >= 0);
+    CHECK(axis.x_of(area.end) <= many.canvas().lanes_width());
+  }
+  CHECK(last > 20);  // one that did not fit
+}
+
+TEST_CASE("jumps: search, fitting, marks, causes and the critical path bring their op into sight") {
+  ManyRanks many;
+  many.look_away();
+  many.search("44B9");
+  const TaskId found = many.op("44B9");
+  CHECK(many.sees_op(found));
+  for (const char* key : {"F", "M", "F3"}) {
+    CAPTURE(key);
+    many.look_away();
+    REQUIRE(!many.sees_op(found));
+    many.press(QKeySequence(key));
+    CHECK(many.sees_op(found));
+  }
+  many.look_away();
+  many.press(QKeySequence("["));
+  const TaskId cause = many.canvas().selected().task;
+  CHECK(cause != found);
+  CHECK(many.sees_op(cause));
+  QTreeWidget* const path = &many.list("Critical path");
+  int seen = 0;
+  for (int row = 0; row < path->topLevelItemCount(); row += 17) {
+    const auto task = path->topLevelItem(row)->data(0, Qt::UserRole).toUInt();
+    if (many.run().plan.is_link(many.run().plan.class_of(task).resource)) continue;
+    many.look_away();
+    path->itemActivated(path->topLevelItem(row), 0);
+    CHECK(many.sees_op(task));
+    ++seen;
+  }
+  CHECK(seen > 2);
 }
 
 }  // namespace

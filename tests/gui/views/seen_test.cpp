@@ -17,6 +17,7 @@
 namespace penstock {
 namespace {
 
+using testing::named;
 using testing::Opened;
 
 TEST_CASE("hands: an op is hit on its first and last pixel, and not on the next one") {
@@ -53,9 +54,7 @@ TEST_CASE("hands: a press on the map of the whole run goes there") {
 TEST_CASE("compare: B is a strip of pale colours at the bottom of each lane of A") {
   Opened opened;
   opened.window.comparison().freeze_reference();
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/model/stages/0/forward_us=3000"}));
-  opened.settle();
+  opened.change({"/model/stages/0/forward_us=3000"});
   REQUIRE(opened.canvas().choice().style == PairStyle::ghost);
   const QImage image = opened.canvas().grab().toImage();
   const PaintedRun& b = *opened.canvas().others().front();
@@ -117,11 +116,7 @@ TEST_CASE("memory: kinds stand one over the other in their order, as high as the
 TEST_CASE("legend: each text stands beside the colour that the lanes have for it") {
   Opened opened;
   opened.window.comparison().freeze_reference();
-  RunLegend* legend = nullptr;
-  for (auto* widget : opened.window.findChildren<QWidget*>()) {
-    if (legend == nullptr) legend = dynamic_cast<RunLegend*>(widget);
-  }
-  REQUIRE(legend != nullptr);
+  auto* const legend = &named<QWidget>(opened.window, "Legend");
   legend->resize(legend->sizeHint());
   const QImage image = legend->grab().toImage();
   const QStringList words = legend->accessibleDescription().split(", ");
@@ -146,8 +141,7 @@ TEST_CASE("legend: each text stands beside the colour that the lanes have for it
     CHECK(pixels > 9);
   }
   CHECK(!words.contains("backward, weight gradient"));
-  opened.window.changes().set_scenario(changed(*opened.run().scenario, {"/schedule/name=zb-h1"}));
-  opened.settle();
+  opened.change({"/schedule/name=zb-h1"});
   CHECK(legend->accessibleDescription().contains("weight gradient"));
   opened.window.comparison().swap_runs();
   // B has them now.
@@ -160,18 +154,14 @@ TEST_CASE("legend: each text stands beside the colour that the lanes have for it
 TEST_CASE("memory: the pointer on its lane says what the rank holds; hidden, the legend drops it") {
   Opened opened;
   opened.press(QKeySequence("N"));
-  RunLegend* legend = nullptr;
-  for (auto* widget : opened.window.findChildren<QWidget*>()) {
-    if (legend == nullptr) legend = dynamic_cast<RunLegend*>(widget);
-  }
-  REQUIRE(legend != nullptr);
-  CHECK(legend->accessibleDescription().contains("memory: stash"));
+  const auto& legend = named<QWidget>(opened.window, "Legend");
+  CHECK(legend.accessibleDescription().contains("memory: stash"));
   const QString text = opened.canvas().text_at(opened.canvas().place_of_memory(1).center());
   CHECK(text.startsWith("rank 1 at "));
   CHECK(text.contains("MiB: "));
   CHECK(text.contains("stash"));
   opened.press(QKeySequence("N"));
-  CHECK(!legend->accessibleDescription().contains("memory"));
+  CHECK(!legend.accessibleDescription().contains("memory"));
 }
 
 TEST_CASE("bubbles: the longest one is fitted with what is around it, but no time before the run") {
@@ -237,13 +227,9 @@ TEST_CASE("idle time: the list has each cause of each rank under its heading") {
 
 TEST_CASE("undo: a new change ends what could be done again") {
   Opened opened;
-  const auto turn = [&](const char* setting) {
-    opened.window.changes().set_scenario(changed(*opened.run().scenario, {setting}));
-    opened.settle();
-  };
-  turn("/hardware/latency_us=500");
+  opened.change({"/hardware/latency_us=500"});
   opened.press(QKeySequence("Ctrl+Z"));
-  turn("/hardware/latency_us=700");
+  opened.change({"/hardware/latency_us=700"});
   const Time span = opened.run().span();
   opened.press(QKeySequence("Ctrl+Shift+Z"));
   CHECK(opened.window.message() == "Nothing was undone");
@@ -280,8 +266,7 @@ TEST_CASE("opening: what is cancelled is read no further") {
   CHECK(bytes_read() - before < size / 2);
   CHECK(opened.window.count() == 1);
   const std::uint64_t again = bytes_read();
-  opened.window.files().open_files_later({QString::fromStdString(path)});
-  opened.settle();
+  opened.open_later({QString::fromStdString(path)});
   CHECK(bytes_read() - again > size * 9 / 10);
 }
 
@@ -289,10 +274,8 @@ TEST_CASE("compare: a bad file gives its message, and what was compared stays") 
   Opened opened;
   const testing::Scratch folder;
   const QString bad = QString::fromStdString(folder.file("bad.json", "{\"penstock\": 1}"));
-  opened.window.files().compare_with({testing::first_scenario});
-  opened.settle();
-  opened.window.files().compare_with({bad});
-  opened.settle();
+  opened.compare_with({testing::first_scenario});
+  opened.compare_with({bad});
   CHECK(opened.window.message().contains("bad.json"));
   CHECK(opened.canvas().others().size() == 1);
   CHECK(opened.window.now()->others.size() == 1);

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <QComboBox>
 #include <QDockWidget>
@@ -13,15 +14,8 @@
 namespace penstock {
 namespace {
 
+using testing::named;
 using testing::Opened;
-
-template <class Widget>
-Widget* named(QWidget& parent, const QString& name) {
-  for (auto* each : parent.findChildren<Widget*>()) {
-    if (each->accessibleName() == name) return each;
-  }
-  return nullptr;
-}
 
 void click_on(QTreeWidget& table, QTreeWidgetItem* row) {
   table.scrollToItem(row);
@@ -36,10 +30,9 @@ int column_of(const QTreeWidget& table, const QString& heading) {
 }
 
 void group_by(QWidget& panel, const QString& list, const QString& heading) {
-  auto* by = named<QComboBox>(panel, list + ": group by");
-  REQUIRE(by != nullptr);
-  by->setCurrentText(heading);
-  by->activated(by->currentIndex());
+  auto& by = named<QComboBox>(panel, list + ": group by");
+  by.setCurrentText(heading);
+  by.activated(by.currentIndex());
 }
 
 TEST_CASE("tables: a column has one unit, which its heading names") {
@@ -53,9 +46,7 @@ TEST_CASE("tables: a column has one unit, which its heading names") {
   CHECK(memory.topLevelItem(0)->text(column_of(memory, "peak")) == "1");
   CHECK(memory.topLevelItem(3)->text(column_of(memory, "peak")) == "0.2578");
   // In another run, another unit.
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/model/stages/0/forward_us=9000000"}));
-  opened.settle();
+  opened.change({"/model/stages/0/forward_us=9000000"});
   QTreeWidget& again = opened.list("Critical path");
   CHECK(again.headerItem()->text(column_of(again, "begin")) == "begin, s");
 }
@@ -119,10 +110,7 @@ TEST_CASE("tables: beside a reference each number has its difference, with its s
   opened.window.comparison().freeze_reference();
   opened.settle();
   const ViewedRunPtr before = opened.window.now()->run;
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario,
-              {"/model/stages/3/forward_us=1800", "/model/stages/3/stash_bytes=1GB"}));
-  opened.settle();
+  opened.change({"/model/stages/3/forward_us=1800", "/model/stages/3/stash_bytes=1GB"});
   const ViewedRun& now = opened.run();
   const auto change_of = [&](QTreeWidget& table, int row, const QString& heading) {
     for (int c = 0; c < table.columnCount(); ++c) {
@@ -169,24 +157,19 @@ TEST_CASE("tables: columns of differences leave the order and the groups of a li
 
 TEST_CASE("tables: what is cut off is said") {
   Opened opened;
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/schedule/microbatches=3000"}));
-  opened.settle();
+  opened.change({"/schedule/microbatches=3000"});
   opened.list("Ops");
-  const auto* count = named<QLabel>(opened.window, "Ops of the selected rank: rows");
-  REQUIRE(count != nullptr);
-  CHECK(count->text() == "first 5,000 of 6,000");
+  CHECK(named<QLabel>(opened.window, "Ops of the selected rank: rows").text() ==
+        "first 5,000 of 6,000");
   opened.list("Links");
-  CHECK(named<QLabel>(opened.window, "Links: rows")->text() == "6 rows");
+  CHECK(named<QLabel>(opened.window, "Links: rows").text() == "6 rows");
 }
 
 TEST_CASE("tables: a list is filled when it is seen, with the run that is in front then") {
   Opened opened;
-  auto* memory = named<QTreeWidget>(opened.window, "Memory by rank");
+  auto* memory = &named<QTreeWidget>(opened.window, "Memory by rank");
   CHECK(memory->topLevelItemCount() == 0);
-  opened.window.changes().set_scenario(
-      changed(*opened.run().scenario, {"/model/stages/3/stash_bytes=8GB"}));
-  opened.settle();
+  opened.change({"/model/stages/3/stash_bytes=8GB"});
   opened.list("Memory");
   REQUIRE(memory->topLevelItemCount() == 4);
   CHECK(
@@ -205,10 +188,8 @@ struct OpenedSweep : Opened {
           "\n",
           item, item + 2, 4 + item, item % 2 == 0 ? "1f1b" : "gpipe", 30000 - 1000 * item);
     }
-    window.files().open_files_later({QString::fromStdString(folder.file("s.jsonl", lines))});
-    settle();
-    plot = named<SweepPlot>(window, "Sweep as points");
-    REQUIRE(plot != nullptr);
+    open_later({QString::fromStdString(folder.file("s.jsonl", lines))});
+    plot = &named<SweepPlot>(window, "Sweep as points");
   }
   testing::Scratch folder;
   SweepPlot* plot;
@@ -234,8 +215,8 @@ TEST_CASE("sweep: each row is a point, further right and lower as its numbers ar
 
 TEST_CASE("sweep: numbers go across from the start, and words have a colour each") {
   OpenedSweep opened;
-  CHECK(named<QComboBox>(opened.window, "Across")->currentText() == "/schedule/microbatches");
-  CHECK(named<QComboBox>(opened.window, "Colours")->currentText() == "/schedule/name");
+  CHECK(named<QComboBox>(opened.window, "Across").currentText() == "/schedule/microbatches");
+  CHECK(named<QComboBox>(opened.window, "Colours").currentText() == "/schedule/name");
   const QImage image = opened.plot->grab().toImage();
   const auto colour = [&](std::size_t row) {
     return image.pixelColor(opened.plot->place_of(row)->toPoint());
@@ -246,12 +227,11 @@ TEST_CASE("sweep: numbers go across from the start, and words have a colour each
 
 TEST_CASE("sweep: a column of words has a place for each of them") {
   OpenedSweep opened;
-  auto* across = named<QComboBox>(opened.window, "Across");
-  REQUIRE(across != nullptr);
-  const int names = across->findText("/schedule/name");
+  auto& across = named<QComboBox>(opened.window, "Across");
+  const int names = across.findText("/schedule/name");
   REQUIRE(names >= 0);
-  across->setCurrentIndex(names);
-  across->activated(names);
+  across.setCurrentIndex(names);
+  across.activated(names);
   CHECK(opened.plot->place_of(0)->x() == opened.plot->place_of(2)->x());
   CHECK(opened.plot->place_of(0)->x() < opened.plot->place_of(1)->x());
   group_by(opened.window, "Rows of a sweep", "By /schedule/name");
@@ -275,7 +255,7 @@ TEST_CASE("sweep: a row that is read again is still that row") {
 
 TEST_CASE("selection: the list of an area has differences only beside another run") {
   Opened opened;
-  const auto* table = named<QTreeWidget>(opened.window, "Ops and idle time of the area");
+  const auto* table = &named<QTreeWidget>(opened.window, "Ops and idle time of the area");
   opened.canvas().set_area(Area{0, opened.run().span().picoseconds, 0, 4});
   opened.settle();
   REQUIRE(table->topLevelItemCount() > 0);

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/input/scenario/document.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/run_output.hpp"
@@ -23,9 +22,7 @@ constexpr const char* slower = "/model/stages/2/forward_us=1500";
 /// The shipped scenario, A, and a slower one, B, one above the other.
 struct TwoRuns : Opened {
   explicit TwoRuns(const char* setting = slower) {
-    const std::string text = document_text(changed(*run().scenario, {setting}));
-    window.files().compare_with({QString::fromStdString(folder.file("b.json", text))});
-    settle();
+    compare_with({testing::file_with(folder, "b.json", setting)});
   }
   const ViewedRun& b() { return *canvas().others().front()->run; }
   TaskId op_of_b(const char* name) {
@@ -51,11 +48,6 @@ struct TwoRuns : Opened {
         .arg(QString::fromStdString(task_text(b().plan, task)))
         .arg(b().plan.class_of(task).resource)
         .arg(qt_text(short_time(b().timeline.begin[task].picoseconds)));
-  }
-  void point(QPointF to) {
-    QMouseEvent move(QEvent::MouseMove, to, canvas().mapToGlobal(to), Qt::NoButton, Qt::NoButton,
-                     {});
-    QApplication::sendEvent(&canvas(), &move);
   }
 
   testing::Scratch folder;
@@ -103,8 +95,7 @@ TEST_CASE("two runs: a click on an op of B selects it, and keys step on in B") {
 TEST_CASE("two runs: what was found in B is forgotten once another run has its place") {
   TwoRuns two("/schedule/microbatches=40");
   two.point(two.in_b(two.op_of_b("2F5")));
-  two.window.steps().search_field().setText("mb:39");
-  two.window.steps().run_search();
+  two.search("mb:39");
   two.settle();
   REQUIRE(two.window.now()->steps.found.run == 1);
   two.press(QKeySequence("Ctrl+D"));  // A, frozen, in the place of B
@@ -136,8 +127,7 @@ TEST_CASE("two runs: search, bubbles and areas are those of the run under the po
   TwoRuns two;
   const TaskId task = two.op_of_b("2F5");
   two.point(two.in_b(task));
-  two.window.steps().search_field().setText("2F5");
-  two.window.steps().run_search();
+  two.search("2F5");
   CHECK(two.window.status().startsWith(two.begin_of(task)));
   two.press(QKeySequence("Esc"));
   two.point(two.in_b(task));
@@ -150,12 +140,7 @@ TEST_CASE("two runs: search, bubbles and areas are those of the run under the po
   two.canvas().fit();
   // A drag over an op of B measures that op.
   const QPoint middle = two.in_b(task).toPoint();
-  QTest::mousePress(&two.canvas(), Qt::LeftButton, {}, middle - QPoint(12, 0));
-  const QPointF to = middle + QPoint(12, 0);
-  QMouseEvent move(QEvent::MouseMove, to, two.canvas().mapToGlobal(to), Qt::NoButton,
-                   Qt::LeftButton, {});
-  QApplication::sendEvent(&two.canvas(), &move);
-  QTest::mouseRelease(&two.canvas(), Qt::LeftButton, {}, to.toPoint());
+  two.drag(middle - QPoint(12, 0), middle + QPoint(12, 0));
   REQUIRE(two.canvas().area());
   CHECK(two.canvas().area()->begin == two.b().timeline.begin[task].picoseconds);
   CHECK(two.canvas().area()->end == two.b().timeline.end[task].picoseconds);
@@ -164,12 +149,7 @@ TEST_CASE("two runs: search, bubbles and areas are those of the run under the po
 
 /// "+0.5 ms (+1.4 %)" of the line with the makespans in the panel of the comparison.
 QString change_in_panel(ViewerWindow& window) {
-  const QString text = [&] {
-    for (const auto* panel : window.findChildren<QPlainTextEdit*>()) {
-      if (panel->accessibleName() == "Comparison") return panel->toPlainText();
-    }
-    return QString();
-  }();
+  const QString text = testing::named<QPlainTextEdit>(window, "Comparison").toPlainText();
   const QString unit = text.section("times in ", 1).section(';', 0, 0);
   const QString makespan = text.section("makespan ", 1).section('\n', 0, 0).section(": ", 1);
   return makespan.section(' ', 0, 0) + " " + unit + " " + makespan.section(' ', 1);
@@ -211,8 +191,7 @@ TEST_CASE("two runs: what became slower after Ctrl+D is later, with one sign in 
   Opened opened;
   opened.press(QKeySequence("Ctrl+D"));
   CHECK(opened.window.message().startsWith("Frozen as A"));
-  opened.window.changes().set_scenario(changed(*opened.run().scenario, {slower}));
-  opened.settle();
+  opened.change({slower});
   opened.press(QKeySequence("3"));
   const QString change = change_in_panel(opened.window);
   REQUIRE(change.startsWith("+"));
@@ -227,110 +206,6 @@ TEST_CASE("two runs: what became slower after Ctrl+D is later, with one sign in 
   opened.press(QKeySequence("X"));
   CHECK(opened.window.status().startsWith("B − A: time -"));
   CHECK(later_and_earlier(opened) == std::pair(false, true));
-}
-
-// ---- jumps ----
-
-/// 64 ranks, which do not fit into the window; the longest bubbles are of the last ones.
-const std::string& many_ranks() {
-  static const std::string text = [] {
-    std::string stages;
-    for (int stage = 0; stage < 64; ++stage) {
-      stages += R"({"forward_us": 1000, "backward_us": 2000},)";
-    }
-    stages.pop_back();
-    return R"({"penstock": 1, "model": {"stages": [)" + stages +
-           R"(]}, "hardware": {"name": "ideal", "devices": 64},
-              "schedule": {"name": "1f1b", "microbatches": 12}})";
-  }();
-  return text;
-}
-
-struct ManyRanks : Opened {
-  ManyRanks() {
-    window.files().open_files_now({QString::fromStdString(folder.file("many.json", many_ranks()))});
-    settle();
-    canvas().scale_lanes(3);
-    REQUIRE(canvas().place_of_lane(63).top() > canvas().height());
-  }
-  /// Whether a lane is within the window.
-  bool sees(std::uint32_t rank) {
-    const QRectF lane = canvas().place_of_lane(rank);
-    return lane.height() > 0 && lane.top() >= TimelineCanvas::header - 1 &&
-           lane.bottom() <= canvas().height() + 1;
-  }
-  bool sees_op(TaskId task) {
-    const QRectF place = canvas().place_of_task(task);
-    return sees(rank_of_task(run().plan, task)) && place.center().x() >= TimelineCanvas::gutter &&
-           place.center().x() <= canvas().width();
-  }
-  /// Looks at the first ranks and the begin of the run.
-  void look_away() {
-    canvas().fit();
-    canvas().scale_lanes(3);
-    canvas().zoom_at(0, 0.05);
-    canvas().scroll(-1e6);
-  }
-  testing::Scratch folder;
-};
-
-TEST_CASE("jumps: each bubble is in sight, on whichever rank it is") {
-  ManyRanks many;
-  std::uint32_t last = 0;
-  for (int press = 0; press < 40; ++press) {
-    many.look_away();
-    many.press(QKeySequence("B"));
-    REQUIRE(many.canvas().area());
-    const Area area = *many.canvas().area();
-    last = std::max(last, area.first_rank);
-    CAPTURE(area.first_rank);
-    CHECK(many.sees(area.first_rank));
-    const TimeAxis& axis = many.canvas().view().axis;
-    CHECK(axis.x_of(area.begin) >= 0);
-    CHECK(axis.x_of(area.end) <= many.canvas().lanes_width());
-  }
-  CHECK(last > 20);  // one that did not fit
-}
-
-TEST_CASE("jumps: search, fitting, marks, causes and the critical path bring their op into sight") {
-  ManyRanks many;
-  many.look_away();
-  many.window.steps().search_field().setText("44B9");
-  many.window.steps().run_search();
-  const TaskId found = many.op("44B9");
-  CHECK(many.sees_op(found));
-  for (const char* key : {"F", "M", "F3"}) {
-    CAPTURE(key);
-    many.look_away();
-    REQUIRE(!many.sees_op(found));
-    many.press(QKeySequence(key));
-    CHECK(many.sees_op(found));
-  }
-  many.look_away();
-  many.press(QKeySequence("["));
-  const TaskId cause = many.canvas().selected().task;
-  CHECK(cause != found);
-  CHECK(many.sees_op(cause));
-  QTreeWidget* const path = &many.list("Critical path");
-  int seen = 0;
-  for (int row = 0; row < path->topLevelItemCount(); row += 17) {
-    const auto task = path->topLevelItem(row)->data(0, Qt::UserRole).toUInt();
-    if (many.run().plan.is_link(many.run().plan.class_of(task).resource)) continue;
-    many.look_away();
-    path->itemActivated(path->topLevelItem(row), 0);
-    CHECK(many.sees_op(task));
-    ++seen;
-  }
-  CHECK(seen > 2);
-}
-
-TEST_CASE("jumps: F brings the ranks of a selected area into sight") {
-  ManyRanks many;
-  many.canvas().set_area(Area{1'000'000'000, 9'000'000'000, 40, 42});
-  many.look_away();
-  many.press(QKeySequence("F"));
-  CHECK(many.sees(40));
-  CHECK(many.sees(41));
 }
 
 TEST_CASE("jumps: what stands in a run that is left out is shown with it") {

@@ -2,7 +2,6 @@
 
 #include <QSlider>
 
-#include "experiments/input/scenario/document.hpp"
 #include "gui/models/change/moves.hpp"
 #include "gui/views/output/run_output.hpp"
 #include "tests/gui/views/opened.hpp"
@@ -11,44 +10,24 @@
 namespace penstock {
 namespace {
 
+using testing::file_with;
+using testing::named;
 using testing::Opened;
 
 /// The shipped scenario, with a folder for other files.
 struct OpenedBeside : Opened {
-  QString file(const char* name, const char* setting) {
-    const Scenario other = changed(read_scenario(testing::first_scenario.toStdString()), {setting});
-    return QString::fromStdString(folder.file(name, document_text(other)));
-  }
   /// The shipped run as a recording.
   QString recorded() {
     export_run(run(), folder.path("recorded.timeline"));
     return QString::fromStdString(folder.path("recorded.timeline"));
   }
-  void open(const QStringList& files) {
-    window.files().open_files_now(files);
-    settle();
-  }
-  void compare_with(const QString& file) {
-    window.files().compare_with({file});
-    settle();
-  }
   void set_microbatches(const char* number) {
-    window.changes().set_scenario(
-        changed(*run().scenario, {std::string("/schedule/microbatches=") + number}));
-    settle();
+    change({std::string("/schedule/microbatches=") + number});
   }
   /// Calls an action of the menu, since keys would go to the field that has the focus.
   void undo() {
     window.changes().undo(/*forward=*/false);
     settle();
-  }
-  template <class Control>
-  Control& control(const char* name) {
-    for (auto* each : window.changes().what_if().findChildren<Control*>()) {
-      if (each->accessibleName() == name) return *each;
-    }
-    FAIL("there is no such control");
-    std::abort();
   }
   std::uint32_t microbatches() { return run().layout->microbatches; }
   testing::Scratch folder;
@@ -57,7 +36,7 @@ struct OpenedBeside : Opened {
 TEST_CASE("scenario: a text in hand gives way to that of another tab, and to what undo brings") {
   OpenedBeside opened;
   const Time span = opened.run().span();
-  opened.open({opened.file("zb.json", "/schedule/name=zb-h1")});
+  opened.open({file_with(opened.folder, "zb.json", "/schedule/name=zb-h1")});
   QPlainTextEdit& editor = opened.window.changes().scenario_panel().editor();
   opened.window.panels().strip().open("Scenario");
   editor.setFocus();
@@ -90,7 +69,7 @@ TEST_CASE("scenario: a text in hand gives way to that of another tab, and to wha
 TEST_CASE("undo: A and B keep what was changed of each when they are swapped") {
   OpenedBeside opened;
   opened.set_microbatches("4");
-  opened.compare_with(opened.file("b.json", "/model/stages/2/forward_us=1500"));
+  opened.compare_with({file_with(opened.folder, "b.json", "/model/stages/2/forward_us=1500")});
   opened.press(QKeySequence("X"));
   REQUIRE(opened.microbatches() == 8);
   opened.press(QKeySequence("Ctrl+Z"));
@@ -110,7 +89,7 @@ TEST_CASE("undo: a recorded run comes back however large it is, for nothing simu
   opened.window.changes().most_bytes = 0;
   const QString recorded = opened.recorded();
   opened.set_microbatches("4");
-  opened.compare_with(recorded);
+  opened.compare_with({recorded});
   for (const char* keys : {"X", "Ctrl+Z", "Ctrl+Shift+Z", "X"}) opened.press(QKeySequence(keys));
   CHECK(opened.microbatches() == 4);
   opened.open({recorded});
@@ -131,7 +110,7 @@ TEST_CASE("order: a change that drops a changed order says so, and undo brings i
     REQUIRE(has_changed_order(opened.run()));
   };
   move();
-  opened.control<QSlider>("Link latency").setValue(700);
+  named<QSlider>(opened.window, "Link latency").setValue(700);
   REQUIRE(QTest::qWaitFor([&] { return !has_changed_order(opened.run()); }, 60000));
   opened.settle();
   CHECK(opened.window.message() == "The changed order was dropped; Ctrl+Z brings it back");
@@ -164,20 +143,20 @@ TEST_CASE("reload: all traces of a run are read again, and what was changed can 
 
 TEST_CASE("what if: a value that is undone, or that a run does not have, is shown no more") {
   OpenedBeside opened;
-  auto& recompute = opened.control<QComboBox>("Recomputation");
+  auto& recompute = named<QComboBox>(opened.window, "Recomputation");
   const QString before = recompute.currentText();
   recompute.setCurrentText("selective");
   recompute.textActivated("selective");
   opened.settle();
   opened.undo();
   CHECK(recompute.currentText() == before);
-  auto& chunks = opened.control<QSlider>("Chunks per rank");
+  auto& chunks = named<QSlider>(opened.window, "Chunks per rank");
   const int at = chunks.value();
   chunks.setValue(at + 300);
   opened.settle();
   opened.undo();
   CHECK(chunks.value() == at);
-  auto& schedule = opened.control<QComboBox>("Schedule");
+  auto& schedule = named<QComboBox>(opened.window, "Schedule");
   CHECK(schedule.currentText() == "1f1b");
   opened.open({opened.recorded()});
   CHECK(schedule.currentText().isEmpty());
