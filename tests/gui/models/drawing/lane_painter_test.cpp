@@ -2,21 +2,54 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "experiments/show/pictures/palette.hpp"
 #include "gui/models/drawing/lane_rows.hpp"
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
-#include "tests/gui/models/drawing/drawn_lanes.hpp"
 
 namespace penstock {
 namespace {
 
-using testing::DrawnLanes;
-using testing::run_with;
+/// A picture of a run without labels, one strip of 20 pixels a rank.
+struct DrawnLanes {
+  DrawnLanes(const PaintedRunPtr& the_run, int the_width, const TimeAxis& the_axis,
+             LaneChoice choice = {.transfers = false})
+      : width(the_width), axis(the_axis) {
+    choice.ranks = static_cast<std::uint32_t>(the_run->lanes->ranks.size());
+    rows = lane_rows(choice, 20);
+    height = height_of(rows);
+    memory.resize(static_cast<std::size_t>(width * height));
+    scene.runs = {the_run.get()};
+    scene.rows = rows;
+    scene.axis = axis;
+    scene.theme = &theme(ThemeName::light);
+    draw();
+  }
+  void draw() {
+    const auto stride = static_cast<std::size_t>(width);
+    counts = painter.draw(scene, {memory.data(), width, height, stride});
+  }
+  std::uint32_t at(int x, int y) const { return memory[static_cast<std::size_t>(y * width + x)]; }
+
+  int width, height = 0;
+  TimeAxis axis;
+  std::vector<LaneRow> rows;
+  std::vector<std::uint32_t> memory;
+  LaneScene scene;
+  LanePainter painter;
+  PaintCounts counts;
+};
+
+ViewedRunPtr run_with(std::vector<std::string> settings) {
+  return viewed(read_scenario(std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json",
+                              settings));
+}
 
 TEST_CASE("painter: the middle of every op has its colour, and idle time has another") {
   const PaintedRunPtr run = painted(run_with({}), ColourBy::pass);
@@ -122,44 +155,6 @@ TEST_CASE("painter: the more slack an op has, the paler it is; without any it ke
   }
 }
 
-TEST_CASE("rows: all strips of a fitting height fit, and follow each other without overlap") {
-  for (const std::uint32_t ranks : {1U, 4U, 16U}) {
-    for (const bool memory : {false, true}) {
-      const LaneChoice choice{.ranks = ranks, .memory = memory};
-      const int height = fitting_lane_height(choice, choice.ranks, 1000);
-      const auto rows = lane_rows(choice, height);
-      CHECK((height_of(rows) <= 1000 || height == 9));
-      for (std::size_t i = 1; i < rows.size(); ++i) {
-        CHECK(rows[i].top >= rows[i - 1].top + rows[i - 1].height);
-      }
-    }
-  }
-}
-
-TEST_CASE("rows: links stand below all ranks, and all still fit") {
-  LaneChoice choice{.ranks = 4, .receives = true, .links = true, .link_count = 6};
-  const int height = fitting_lane_height(choice, choice.ranks, 600);
-  const auto rows = lane_rows(choice, height);
-  CHECK(height_of(rows) <= 600);
-  CHECK(rows.size() == 4 * 3 + 6);
-  for (std::size_t i = 12; i < rows.size(); ++i) {
-    CHECK(rows[i].kind == LaneKind::link);
-    CHECK(rows[i].rank == i - 12);
-    CHECK(rows[i].top > rows[i - 1].top);
-  }
-}
-
-TEST_CASE("rows: pinned ranks stand above the others, and their room ends where these begin") {
-  LaneChoice choice{.ranks = 4, .transfers = false, .pinned = {2, 3}};
-  const auto rows = lane_rows(choice, 20);
-  CHECK(rows[0].rank == 2);
-  CHECK(rows[1].pinned);
-  CHECK(!rows[2].pinned);
-  CHECK(pinned_height(rows) == rows[2].top);
-  choice.pinned.clear();
-  CHECK(pinned_height(lane_rows(choice, 20)) == 0);
-}
-
 TEST_CASE("painter: what is pinned stays while the others scroll beneath it") {
   const PaintedRunPtr run = painted(run_with({}), ColourBy::pass);
   LaneChoice choice{.transfers = false, .pinned = {3}};
@@ -207,59 +202,6 @@ TEST_CASE("painter: drawn one by one, many ops look as they do from bins") {
     apart += std::abs(idle_pixels(binned, x) - idle_pixels(single, x)) > 2 ? 1 : 0;
   }
   CHECK(apart <= 6);
-}
-
-TEST_CASE("rows: two runs stand one above the other, mirrored, or as a ghost") {
-  LaneChoice choice{.ranks = 2, .transfers = false, .runs = 2};
-  CHECK(lane_rows(choice, 20).size() == 4);
-  CHECK(lane_rows(choice, 20)[1].ghost);
-  choice.style = PairStyle::mirrored;
-  CHECK(lane_rows(choice, 20).size() == 6);
-  choice.style = PairStyle::only_other;
-  CHECK(lane_rows(choice, 20)[0].run == 1);
-}
-
-TEST_CASE("rows: several runs stand one above the other, each other one with its differences") {
-  LaneChoice choice{.ranks = 2, .transfers = false, .runs = 4, .style = PairStyle::above};
-  const auto rows = lane_rows(choice, 20);
-  std::string order;
-  for (const LaneRow& row : rows) {
-    if (row.rank == 1) continue;
-    order += letter_of_run(row.run);
-    if (row.kind == LaneKind::difference) order += '-';
-  }
-  CHECK(order == "ABB-CC-DD-");
-  choice.style = PairStyle::ghost;
-  const auto ghosts = lane_rows(choice, 20);
-  REQUIRE(ghosts.size() == 8);
-  CHECK(!ghosts[0].ghost);
-  for (std::size_t i = 1; i < 4; ++i) {
-    CHECK(ghosts[i].run == i);
-    CHECK(ghosts[i].top >= (i == 1 ? 1 : ghosts[i - 1].top + ghosts[i - 1].height));
-  }
-  CHECK(ghosts[3].top + ghosts[3].height == 20);
-  choice.style = PairStyle::only_other;
-  choice.other = 3;
-  for (const LaneRow& row : lane_rows(choice, 20)) CHECK(row.run == 3);
-}
-
-TEST_CASE("rows: where the second run was frozen it is A, stands on top, and has no differences") {
-  LaneChoice choice{
-      .ranks = 1, .transfers = false, .runs = 3, .style = PairStyle::above, .frozen = true};
-  std::string order;
-  for (const LaneRow& row : lane_rows(choice, 20)) {
-    order += letter_of_run(row.run, true);
-    order += std::to_string(row.run);
-    if (row.kind == LaneKind::difference) order += '-';
-  }
-  CHECK(order == "A1B0B0-C2C2-");
-  choice.style = PairStyle::only_first;
-  CHECK(lane_rows(choice, 20).front().run == 1);
-  choice.style = PairStyle::only_other;
-  CHECK(lane_rows(choice, 20).front().run == 0);
-  choice.style = PairStyle::ghost;
-  CHECK(lane_rows(choice, 20).front().run == 0);
-  CHECK(!lane_rows(choice, 20).front().ghost);
 }
 
 TEST_CASE("axis: of a frozen run and a slower one, all that differs is later, wherever A stands") {
@@ -347,6 +289,38 @@ TEST_CASE(
     }
   }
   CHECK(seen == 5 * 64);
+}
+
+TEST_CASE("painter: an op has as many ticks as its rank has stages before its own") {
+  std::string stages = "/model/stages=[";
+  for (int stage = 0; stage < 8; ++stage) {
+    stages += std::string(stage == 0 ? "" : ",") + R"({"forward_us":900,"backward_us":1800})";
+  }
+  const PaintedRunPtr run =
+      painted(run_with({"/schedule/name=interleaved-1f1b", "/parallel/chunks=2", stages + "]"}),
+              ColourBy::pass);
+  const Plan& plan = run->run->plan;
+  const DrawnLanes drawn(run, 3000, axis_for(0, run->lanes->span, 3000));
+  int seen = 0;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (plan.is_link(work.resource)) continue;
+    const Timeline& timeline = run->run->timeline;
+    const Colour colour = run->colouring.colour(task);
+    const auto x_of = [&](Time time) {
+      return static_cast<int>(std::lround(drawn.axis.x_of(time.picoseconds)));
+    };
+    int ticks = 0;
+    bool inside = false;
+    for (int x = x_of(timeline.begin[task]); x < x_of(timeline.end[task]); ++x) {
+      const bool marked = drawn.at(x, drawn.rows[work.resource].top + 2) == packed(text_on(colour));
+      ticks += marked && !inside ? 1 : 0;
+      inside = marked;
+    }
+    CHECK(ticks == static_cast<int>(index(work.stage)) / 4);
+    ++seen;
+  }
+  CHECK(seen == 128);
 }
 
 }  // namespace

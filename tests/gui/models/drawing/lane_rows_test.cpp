@@ -58,5 +58,96 @@ TEST_CASE("rows: low strips of many ranks fill the room, one below the other and
   }
 }
 
+TEST_CASE("rows: all strips of a fitting height fit, and follow each other without overlap") {
+  for (const std::uint32_t ranks : {1U, 4U, 16U}) {
+    for (const bool memory : {false, true}) {
+      const LaneChoice choice{.ranks = ranks, .memory = memory};
+      const int height = fitting_lane_height(choice, choice.ranks, 1000);
+      const auto rows = lane_rows(choice, height);
+      CHECK((height_of(rows) <= 1000 || height == 9));
+      for (std::size_t i = 1; i < rows.size(); ++i) {
+        CHECK(rows[i].top >= rows[i - 1].top + rows[i - 1].height);
+      }
+    }
+  }
+}
+
+TEST_CASE("rows: links stand below all ranks, and all still fit") {
+  LaneChoice choice{.ranks = 4, .receives = true, .links = true, .link_count = 6};
+  const int height = fitting_lane_height(choice, choice.ranks, 600);
+  const auto rows = lane_rows(choice, height);
+  CHECK(height_of(rows) <= 600);
+  CHECK(rows.size() == 4 * 3 + 6);
+  for (std::size_t i = 12; i < rows.size(); ++i) {
+    CHECK(rows[i].kind == LaneKind::link);
+    CHECK(rows[i].rank == i - 12);
+    CHECK(rows[i].top > rows[i - 1].top);
+  }
+}
+
+TEST_CASE("rows: pinned ranks stand above the others, and their room ends where these begin") {
+  LaneChoice choice{.ranks = 4, .transfers = false, .pinned = {2, 3}};
+  const auto rows = lane_rows(choice, 20);
+  CHECK(rows[0].rank == 2);
+  CHECK(rows[1].pinned);
+  CHECK(!rows[2].pinned);
+  CHECK(pinned_height(rows) == rows[2].top);
+  choice.pinned.clear();
+  CHECK(pinned_height(lane_rows(choice, 20)) == 0);
+}
+
+TEST_CASE("rows: two runs stand one above the other, mirrored, or as a ghost") {
+  LaneChoice choice{.ranks = 2, .transfers = false, .runs = 2};
+  CHECK(lane_rows(choice, 20).size() == 4);
+  CHECK(lane_rows(choice, 20)[1].ghost);
+  choice.style = PairStyle::mirrored;
+  CHECK(lane_rows(choice, 20).size() == 6);
+  choice.style = PairStyle::only_other;
+  CHECK(lane_rows(choice, 20)[0].run == 1);
+}
+
+TEST_CASE("rows: several runs stand one above the other, each other one with its differences") {
+  LaneChoice choice{.ranks = 2, .transfers = false, .runs = 4, .style = PairStyle::above};
+  const auto rows = lane_rows(choice, 20);
+  std::string order;
+  for (const LaneRow& row : rows) {
+    if (row.rank == 1) continue;
+    order += letter_of_run(row.run);
+    if (row.kind == LaneKind::difference) order += '-';
+  }
+  CHECK(order == "ABB-CC-DD-");
+  choice.style = PairStyle::ghost;
+  const auto ghosts = lane_rows(choice, 20);
+  REQUIRE(ghosts.size() == 8);
+  CHECK(!ghosts[0].ghost);
+  for (std::size_t i = 1; i < 4; ++i) {
+    CHECK(ghosts[i].run == i);
+    CHECK(ghosts[i].top >= (i == 1 ? 1 : ghosts[i - 1].top + ghosts[i - 1].height));
+  }
+  CHECK(ghosts[3].top + ghosts[3].height == 20);
+  choice.style = PairStyle::only_other;
+  choice.other = 3;
+  for (const LaneRow& row : lane_rows(choice, 20)) CHECK(row.run == 3);
+}
+
+TEST_CASE("rows: where the second run was frozen it is A, stands on top, and has no differences") {
+  LaneChoice choice{
+      .ranks = 1, .transfers = false, .runs = 3, .style = PairStyle::above, .frozen = true};
+  std::string order;
+  for (const LaneRow& row : lane_rows(choice, 20)) {
+    order += letter_of_run(row.run, true);
+    order += std::to_string(row.run);
+    if (row.kind == LaneKind::difference) order += '-';
+  }
+  CHECK(order == "A1B0B0-C2C2-");
+  choice.style = PairStyle::only_first;
+  CHECK(lane_rows(choice, 20).front().run == 1);
+  choice.style = PairStyle::only_other;
+  CHECK(lane_rows(choice, 20).front().run == 0);
+  choice.style = PairStyle::ghost;
+  CHECK(lane_rows(choice, 20).front().run == 0);
+  CHECK(!lane_rows(choice, 20).front().ghost);
+}
+
 }  // namespace
 }  // namespace penstock
