@@ -125,19 +125,17 @@ void LanePainter::find_heat(const Track& idle, const Pyramid& pyramid) {
   }
 }
 
-/// Waiting at the ends of a rank is in no pyramid.
 void LanePainter::add_heat_of_ends(const Track& idle) {
-  for (std::size_t end = 0; end < idle.size(); end += std::max<std::size_t>(1, idle.size() - 1)) {
-    if (idle_category(idle.tag[end]) != Pyramid::left_out) continue;
-    const double from = scene_->axis.x_of(idle.begin_at(end));
-    const double to = scene_->axis.x_of(idle.end_at(end));
-    const Colour colour = scene_->theme->heat[static_cast<std::size_t>(cause_of(idle.tag[end]))];
+  for_each_end(idle, [&](std::int64_t begin, std::int64_t end, std::uint32_t tag) {
+    const double from = scene_->axis.x_of(begin);
+    const double to = scene_->axis.x_of(end);
+    const Colour colour = scene_->theme->heat[static_cast<std::size_t>(cause_of(tag))];
     const int last = std::min(pixels_.width, static_cast<int>(std::ceil(std::min(to, 1e6))));
     for (int x = std::max(0, static_cast<int>(std::max(from, 0.0))); x < last; ++x) {
       const double part = std::min(to, x + 1.0) - std::max(from, static_cast<double>(x));
       heat_.add(static_cast<std::size_t>(x), static_cast<float>(part), colour);
     }
-  }
+  });
 }
 
 void LanePainter::draw_heat(const LaneRow& row, const PaintedRun& run, const Strip& strip) {

@@ -180,13 +180,9 @@ void LanePainter::draw_idle(const Track& idle, const Pyramid& pyramid, const Pai
   const Positions positions(axis);
   if (const auto* level = level_of(pyramid, run)) {
     idle_.set_level(*level, axis);
-    if (idle.size() == 0) return;
-    for (const std::size_t end : {std::size_t{0}, idle.size() - 1}) {
-      if (idle_category(idle.tag[end]) != Pyramid::left_out) continue;
-      draw_idle_piece(positions.of(idle.begin_at(end)), positions.of(idle.end_at(end)),
-                      idle.tag[end], strip);
-    }
-    return;
+    return for_each_end(idle, [&](std::int64_t begin, std::int64_t end, std::uint32_t tag) {
+      draw_idle_piece(positions.of(begin), positions.of(end), tag, strip);
+    });
   }
   std::array<std::uint8_t, idle_cause_count> rows{};
   for (std::size_t c = 0; c < rows.size(); ++c) {

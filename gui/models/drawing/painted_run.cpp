@@ -173,17 +173,6 @@ void add_level(const Pyramid& pyramid, const Pyramid::Level& level, ShareAdder& 
   }
 }
 
-/// Waiting at the ends of a rank is in no pyramid.
-void add_ends(const Track& idle, ShareAdder& adder) {
-  for (std::size_t piece = 0; piece < idle.size();
-       piece += std::max<std::size_t>(1, idle.size() - 1)) {
-    if (idle_category(idle.tag[piece]) != Pyramid::left_out) continue;
-    const std::int64_t begin = idle.begin_at(piece);
-    adder.add(begin, idle.end_at(piece) - begin,
-              static_cast<std::size_t>(cause_of(idle.tag[piece])));
-  }
-}
-
 constexpr Colour working_colour{129, 161, 255};
 
 /// Pairs each run with A.
@@ -303,14 +292,15 @@ Shares idle_over_time(const PaintedRun& run, int columns) {
   for (std::size_t r = 0; r < run.pyramids.size(); ++r) {
     const Pyramid& pyramid = run.pyramids[r].idle;
     const Track& idle = run.lanes->ranks[r].idle;
+    const auto add = [&](std::int64_t begin, std::int64_t end, std::uint32_t tag) {
+      adder.add(begin, end - begin, static_cast<std::size_t>(cause_of(tag)));
+    };
     if (const auto* level = pyramid.level_for(adder.picoseconds_per_column())) {
       add_level(pyramid, *level, adder);
-      add_ends(idle, adder);
-      continue;
+      for_each_end(idle, add);
+    } else {
+      idle.for_each(add);
     }
-    idle.for_each([&](std::int64_t begin, std::int64_t end, std::uint32_t tag) {
-      adder.add(begin, end - begin, static_cast<std::size_t>(cause_of(tag)));
-    });
   }
   return shares;
 }

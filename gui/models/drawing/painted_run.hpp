@@ -88,6 +88,15 @@ constexpr std::uint8_t idle_category(std::uint32_t tag) {
   return at_ends ? Pyramid::left_out : static_cast<std::uint8_t>(cause);
 }
 
+/// Calls `visit(begin, end, tag)` for the pieces of idle time that are in no pyramid.
+template <class Visitor>
+void for_each_end(const Track& idle, Visitor visit) {
+  for (std::size_t at = 0; at < idle.size(); at += std::max<std::size_t>(1, idle.size() - 1)) {
+    if (idle_category(idle.tag[at]) != Pyramid::left_out) continue;
+    visit(idle.begin_at(at), idle.end_at(at), idle.tag[at]);
+  }
+}
+
 /// A run with all that is needed to draw it. Never changes, so that other threads may draw it.
 struct PaintedRun {
   ViewedRunPtr run;

@@ -89,10 +89,7 @@ class AreaCounter {
   void for_each_part(Visitor visit) {
     const auto known = static_cast<std::uint32_t>(lanes_.ranks.size());
     const auto walk = [&](const Track& track, auto&& rows_of_tag) {
-      track.for_each_between(
-          area_.begin, area_.end, [&](std::int64_t begin, std::int64_t end, std::uint32_t tag) {
-            rows_of_tag(tag, std::min(end, area_.end) - std::max(begin, area_.begin), end - begin);
-          });
+      track.for_each_part(area_.begin, area_.end, rows_of_tag);
     };
     for (std::uint32_t rank = area_.first_rank; rank < std::min(area_.end_rank, known); ++rank) {
       if (!area_.has(rank)) continue;

@@ -50,11 +50,10 @@ Facts facts_of_link(const SeenRuns& seen, const LaneRow& row, std::int64_t time)
   std::uint64_t transfers = 0;
   std::int64_t used = 0;
   for (const Track& track : *tracks) {
-    track.for_each_between(time, time + pixel,
-                           [&](std::int64_t begin, std::int64_t end, std::uint32_t) {
-                             ++transfers;
-                             used += std::min(end, time + pixel) - std::max(begin, time);
-                           });
+    track.for_each_part(time, time + pixel, [&](std::uint32_t, std::int64_t part, std::int64_t) {
+      ++transfers;
+      used += part;
+    });
   }
   const Plan& plan = seen.runs.front()->run->plan;
   return {fmt::format("link {}{} at {}: {} in this pixel, {:.0f} % used",

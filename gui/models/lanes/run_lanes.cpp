@@ -113,15 +113,6 @@ std::size_t bytes_of(const std::vector<Track>& tracks) {
   return sum;
 }
 
-/// Calls `visit(tag, length)` for the part of each box that lies between two moments.
-template <class Visitor>
-void for_each_part(const Track& track, std::int64_t begin, std::int64_t end, Visitor visit) {
-  for (std::size_t i = track.first_ending_after(begin); i < track.size(); ++i) {
-    if (track.begin_at(i) >= end) break;
-    visit(track.tag[i], std::min(end, track.end_at(i)) - std::max(begin, track.begin_at(i)));
-  }
-}
-
 }  // namespace
 
 std::size_t RunLanes::bytes() const {
@@ -224,16 +215,17 @@ AreaUse use_of(const Area& area, const RunLanes& lanes, const Plan& plan) {
     if (!area.has(rank)) continue;
     const RankTracks& tracks = lanes.ranks[rank];
     for (const Track& track : tracks.compute) {
-      for_each_part(track, begin, end, [&](TaskId task, std::int64_t length) {
+      track.for_each_part(begin, end, [&](TaskId task, std::int64_t length, std::int64_t) {
         ++use.ops;
         use.by_pass[static_cast<std::size_t>(plan.class_of(task).pass)] += length;
       });
     }
     std::int64_t idle = 0;
-    for_each_part(tracks.idle, begin, end, [&](std::uint32_t tag, std::int64_t length) {
-      use.by_cause[static_cast<std::size_t>(cause_of(tag))] += length;
-      idle += length;
-    });
+    tracks.idle.for_each_part(begin, end,
+                              [&](std::uint32_t tag, std::int64_t length, std::int64_t) {
+                                use.by_cause[static_cast<std::size_t>(cause_of(tag))] += length;
+                                idle += length;
+                              });
     use.busy += end - begin - idle;
   }
   return use;

@@ -113,7 +113,15 @@ struct Track {
   void for_each_between(std::int64_t from, std::int64_t until, Visitor&& visit) const {
     for_each_between(from, until, visit, [](std::uint32_t) {});
   }
-  /// The same for all boxes.
+  /// Calls `visit(tag, part, whole)` for the same boxes: the length of what lies between the
+  /// moments, and of all.
+  template <class Visitor>
+  void for_each_part(std::int64_t from, std::int64_t until, Visitor&& visit) const {
+    for_each_between(from, until, [&](std::int64_t first, std::int64_t end, std::uint32_t its_tag) {
+      visit(its_tag, std::min(end, until) - std::max(first, from), end - first);
+    });
+  }
+  /// Calls `visit(begin, end, tag)` for all boxes.
   template <class Visitor>
   void for_each(Visitor&& visit) const {
     constexpr auto all = std::numeric_limits<std::int64_t>::max();
