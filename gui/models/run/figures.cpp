@@ -5,19 +5,22 @@
 #include <algorithm>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/measure/comparison/comparison.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr double gib = 1024.0 * 1024 * 1024;
-
 /// A number to compare, if it is known.
 using Known = std::optional<double>;
 
-Known known_memory(const ViewedRun& run) {
-  const std::uint64_t bytes = most_memory(run.report);
-  return bytes > 0 ? Known(static_cast<double>(bytes)) : std::nullopt;
+/// The most bytes that a rank holds.
+Known most_memory(const Report& report) {
+  std::uint64_t most = 0;
+  for (const RankReport& rank : report.ranks) most = std::max(most, rank.memory.bytes);
+  return most > 0 ? Known(static_cast<double>(most)) : std::nullopt;
 }
+
+Known known_memory(const ViewedRun& run) { return most_memory(run.report); }
 
 Known known_time(const ViewedRun& run) { return static_cast<double>(run.span().picoseconds); }
 
@@ -26,9 +29,7 @@ Known known_bubble(const ViewedRun& run) { return run.report.bubble.of_makespan;
 Known known_mfu(const ViewedRun& run) { return run.mfu; }
 
 std::string time_value(double picoseconds) {
-  const Time time{static_cast<std::int64_t>(picoseconds)};
-  const TimeUnit unit = unit_for(time);
-  return fmt::format("{} {}", short_time_text(time, unit), unit.name);
+  return short_time_text(Time{static_cast<std::int64_t>(picoseconds)});
 }
 
 std::string share_value(double share) { return percent_text(share); }
@@ -44,7 +45,7 @@ std::string share_difference(double now, double a) {
 }
 
 std::string memory_difference(double now, double a) {
-  return fmt::format("{:+.2f} GiB", (now - a) / gib);
+  return fmt::format("{:+.2f} GiB", (now - a) / (1 << 30));
 }
 
 struct FigureRule {
@@ -71,18 +72,27 @@ std::array<Figure, figure_count> figures_of(const ViewedRun& run, const ViewedRu
     figures[i] = {rule.kind, rule.name, {}, {}, false};
     const Known now = rule.number(run);
     if (now) figures[i].value = rule.value(*now);
-    figures[i].overflows = rule.kind == FigureKind::peak_memory && run.capacity_bytes &&
-                           most_memory(run.report) > *run.capacity_bytes;
+    figures[i].overflows = rule.kind == FigureKind::peak_memory && run.capacity_bytes && now &&
+                           *now > static_cast<double>(*run.capacity_bytes);
     const Known before = a == nullptr ? std::nullopt : rule.number(*a);
     if (now && before) figures[i].difference = rule.difference(*now, *before);
   }
   return figures;
 }
 
-std::uint64_t most_memory(const Report& report) {
-  std::uint64_t most = 0;
-  for (const RankReport& rank : report.ranks) most = std::max(most, rank.memory.bytes);
-  return most;
+std::string headline(const Report& a, const Report& now, bool brief) {
+  const TimeUnit unit = unit_for(std::max(a.makespan, now.makespan));
+  const Time change = now.makespan - a.makespan;
+  const double share = a.makespan == Time{} ? 0
+                                            : static_cast<double>(change.picoseconds) /
+                                                  static_cast<double>(a.makespan.picoseconds);
+  std::string text = fmt::format("time {}{} {} ({})", change > Time{} ? "+" : "",
+                                 short_time_text(change, unit), unit.name, signed_percent(share));
+  if (brief) return text;
+  text += ", bubble " + share_difference(now.bubble.of_makespan, a.bubble.of_makespan);
+  const Known before = most_memory(a);
+  const Known after = most_memory(now);
+  return before && after ? text + ", memory " + memory_difference(*after, *before) : text;
 }
 
 }  // namespace penstock

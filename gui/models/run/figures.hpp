@@ -26,7 +26,9 @@ struct Figure {
 /// run.
 std::array<Figure, figure_count> figures_of(const ViewedRun& run, const ViewedRun* a);
 
-/// The most bytes that a rank of a report holds.
-std::uint64_t most_memory(const Report& report);
+/// What a run has become against A, as `penstock compare` writes it: "time +0.5 ms (+2 %), bubble
+/// +1.3 points, memory +0.20 GiB". Of runs that are brief only the time is known, and of some
+/// recordings no memory.
+std::string headline(const Report& a, const Report& now, bool brief);
 
 }  // namespace penstock

@@ -1,14 +1,10 @@
 #include "gui/models/run/run_pair.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
-#include "experiments/input/files/table.hpp"
 #include "experiments/measure/comparison/comparison.hpp"
-#include "gui/models/run/figures.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -149,22 +145,6 @@ RunPair pair_against(const ViewedRunPtr& first, const ViewedRunPtr& given, PairA
   pair.a = pair.second;
   pair.now = first;
   return pair;
-}
-
-std::string headline(const Report& a, const Report& now, bool brief) {
-  const TimeUnit unit = unit_for(std::max(a.makespan, now.makespan));
-  const Time change = now.makespan - a.makespan;
-  std::string text =
-      fmt::format("time {}{} {} ({})", change > Time{} ? "+" : "", short_time_text(change, unit),
-                  unit.name, signed_percent(share_of(change, a.makespan)));
-  if (brief) return text;
-  text +=
-      fmt::format(", bubble {:+.1f} points", 100 * (now.bubble.of_makespan - a.bubble.of_makespan));
-  const auto before = static_cast<double>(most_memory(a));
-  const auto after = static_cast<double>(most_memory(now));
-  if (before == 0 || after == 0) return text;
-  constexpr double gib = 1024.0 * 1024 * 1024;
-  return text + fmt::format(", memory {:+.2f} GiB", (after - before) / gib);
 }
 
 bool number_alike(const Plan& one, const Plan& other) {

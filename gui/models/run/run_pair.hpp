@@ -62,11 +62,6 @@ RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& second, PairAlign
 RunPair pair_against(const ViewedRunPtr& first, const ViewedRunPtr& second, PairAlignment alignment,
                      std::optional<TaskId> anchor = std::nullopt);
 
-/// What a run has become against A, as `penstock compare` writes it: "time +0.5 ms (+2 %), bubble
-/// +1.3 points, memory +0.20 GiB". Of runs that are brief only the time is known, and of some
-/// recordings no memory.
-std::string headline(const Report& a, const Report& now, bool brief);
-
 /// Whether each task number is the same op in both, as when only costs have changed.
 bool number_alike(const Plan& one, const Plan& other);
 

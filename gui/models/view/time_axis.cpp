@@ -69,9 +69,7 @@ std::vector<RulerTick> ruler_ticks(const TimeAxis& axis, double width, double ap
 }
 
 std::string short_time(std::int64_t picoseconds) {
-  if (picoseconds == 0) return "0";
-  const TimeUnit unit = unit_for({std::llabs(picoseconds)});
-  return fmt::format("{} {}", short_time_text({picoseconds}, unit), unit.name);
+  return picoseconds == 0 ? "0" : short_time_text(Time{picoseconds});
 }
 
 std::string signed_time(std::int64_t picoseconds) {

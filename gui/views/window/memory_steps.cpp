@@ -33,7 +33,6 @@ void RunSteps::select_memory(const HeldMemory& step, std::uint32_t rank, std::ui
                   .end_rank = rank + 1,
                   .run = run,
                   .memory = true};
-  canvas()->select(no_task, false);
   canvas()->set_area(area);
   canvas()->reveal(area);
 }

@@ -37,14 +37,18 @@ QScrollArea* scrolled(QWidget* content) {
   return area;
 }
 
+/// The run of a letter; 0: A.
+const ViewedRunPtr& run_at(const OpenRun& open, std::size_t place) {
+  const std::size_t number = lettered(place, open.canvas->choice().frozen);
+  return number == 0 ? open.run : open.others[number - 1];
+}
+
 /// "B − A: time +0.5 ms …" for each run that is held against A.
 QString difference_text(const OpenRun& open) {
-  const bool frozen = open.canvas->choice().frozen;
-  const ViewedRun& a = frozen ? *open.others.front() : *open.run;
+  const ViewedRun& a = *run_at(open, 0);
   QStringList parts;
   for (std::size_t place = 1; place <= open.others.size(); ++place) {
-    const std::size_t number = lettered(place, frozen);
-    const ViewedRun& run = number == 0 ? *open.run : *open.others[number - 1];
+    const ViewedRun& run = *run_at(open, place);
     parts << QString(QChar(letter_of_run(place))) +
                  " − A: " + qt_text(headline(a.report, run.report, a.brief || run.brief));
   }
@@ -64,13 +68,9 @@ std::vector<ShownPair> pairs_of(const OpenRun& open) {
 
 /// The run in front with its differences to A, or of the others to it.
 TableRuns table_runs(const OpenRun& open) {
-  const auto at = [&](std::size_t place) {
-    const std::size_t number = lettered(place, open.canvas->choice().frozen);
-    return number == 0 ? open.run : open.others[number - 1];
-  };
   TableRuns runs{open.run};
   for (std::size_t place = 1; place <= open.others.size(); ++place) {
-    runs.changes.push_back({letter_of_run(place), at(place), at(0)});
+    runs.changes.push_back({letter_of_run(place), run_at(open, place), run_at(open, 0)});
   }
   return runs;
 }
@@ -188,7 +188,7 @@ void RunPanels::refresh_ops() {
     ops_run_ = shown.area()->run;
     rank = shown.area()->first_rank;
   }
-  const PaintedRunPtr run = ops_run_ == 0 ? shown.first() : shown.others()[ops_run_ - 1U];
+  const PaintedRunPtr run = shown.shared_run(ops_run_);
   const std::int64_t from = shown.area() ? shown.area()->begin : 0;
   ops_->fill([run, rank, from](ListRows& rows) { return fill_ops(rows, *run, rank, from); });
 }
@@ -272,7 +272,6 @@ void RunPanels::go_to(const RowPlace& place) {
   if (place.link) return canvas()->show_link(*place.link);
   const Area whole{0, canvas()->run(0).lanes->span, *place.rank, *place.rank + 1};
   canvas()->show_lane(whole);
-  canvas()->select(no_task, false);
   canvas()->set_area(whole);
 }
 
@@ -280,10 +279,8 @@ void RunPanels::go_to(const RowPlace& place) {
 void RunPanels::refresh_figures(const OpenRun& open) {
   if (open.others.empty())
     return figures_->show_figures(figures_of(*open.run, nullptr), open.run->brief, {});
-  const bool frozen = open.canvas->choice().frozen;
-  const ViewedRun& a = frozen ? *open.others.front() : *open.run;
-  const ViewedRun& b = frozen ? *open.run : *open.others.front();
-  figures_->show_figures(figures_of(b, &a), b.brief, " of B");
+  const ViewedRun& b = *run_at(open, 1);
+  figures_->show_figures(figures_of(b, run_at(open, 0).get()), b.brief, " of B");
 }
 
 void RunPanels::refresh_stale() {

@@ -53,8 +53,7 @@ ShownOp RunSteps::op_in_hand() const {
 template <class Look, class Then>
 void RunSteps::look(std::uint8_t run, Look look, Then then) {
   const TimelineCanvas* const shown = canvas();
-  const PaintedRunPtr of =
-      run == 0 ? shown->first() : shown->others()[static_cast<std::size_t>(run) - 1];
+  const PaintedRunPtr of = shown->shared_run(run);
   looking_.request(
       [this, shown, of, run, look, then]() -> Background::Done {
         auto found = std::make_shared<decltype(look(*of))>(look(*of));
@@ -154,7 +153,6 @@ void RunSteps::show_idle(bool forward) {
   }
   const IdlePiece piece = open.steps.idle[*open.steps.idle_at];
   const ViewedRun& of = *open.canvas->run(run).run;
-  open.canvas->select(no_task, false);
   const Area area{piece.begin, piece.end, piece.rank, piece.rank + 1, run};
   open.canvas->set_area(area);
   open.canvas->fit_area(area, (piece.end - piece.begin) * 2);
@@ -254,7 +252,6 @@ void RunSteps::area_from_selection() {
   area.memory = false;
   area.first_rank = 0;
   area.end_rank = open.canvas->run(op.run).run->plan.ranks;
-  open.canvas->select(no_task, false);
   open.canvas->set_area(area);
   if (on_area) on_area();
 }

@@ -4,6 +4,7 @@
 #include "gui/models/change/knobs.hpp"
 #include "gui/models/change/moves.hpp"
 #include "gui/models/change/text_place.hpp"
+#include "gui/models/run/figures.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "sim/base/error.hpp"
 

@@ -12,6 +12,7 @@
 #include "experiments/program/pages/live_timeline.hpp"
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/facts/area_facts.hpp"
+#include "gui/models/run/figures.hpp"
 #include "gui/models/run/remedy.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
