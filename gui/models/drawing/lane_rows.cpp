@@ -69,10 +69,6 @@ void add_run(const LaneChoice& choice, LaneRow row, int lane_height, bool upward
   }
 }
 
-bool is_pinned(const LaneChoice& choice, std::uint32_t rank) {
-  return std::find(choice.pinned.begin(), choice.pinned.end(), rank) != choice.pinned.end();
-}
-
 /// Calls `visit(row)` for the runs that have lanes of their own.
 template <class Visitor>
 void for_each_run(const LaneChoice& choice, LaneRow row, Visitor visit) {
@@ -140,6 +136,10 @@ std::string_view name(PairStyle style) {
   constexpr std::array<std::string_view, pair_style_count> names{"ghost", "above", "mirrored",
                                                                  "only A", "only another"};
   return names[static_cast<std::size_t>(style)];
+}
+
+bool is_pinned(const LaneChoice& choice, std::uint32_t rank) {
+  return std::find(choice.pinned.begin(), choice.pinned.end(), rank) != choice.pinned.end();
 }
 
 std::vector<std::uint32_t> shown_ranks(const LaneChoice& choice) {
@@ -240,16 +240,21 @@ bool shows(const LaneRow& row, std::uint32_t resource, const Plan& plan) {
          (row.kind == LaneKind::receive && index(link.to) == row.rank);
 }
 
+const LaneRow* row_with(const std::vector<LaneRow>& rows, LaneKind kind, std::uint32_t rank,
+                        std::uint8_t run) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const LaneRow& each) {
+    return each.run == run && each.kind == kind && each.rank == rank;
+  });
+  return row == rows.end() ? nullptr : &*row;
+}
+
 const LaneRow* row_of(const std::vector<LaneRow>& rows, const PaintedRun& run, std::uint8_t number,
                       TaskId task) {
   const Plan& plan = run.run->plan;
   const std::uint32_t resource = plan.class_of(task).resource;
   const std::uint32_t rank = rank_of_task(plan, task);
-  const auto find = [&](LaneKind kind, std::uint32_t place) -> const LaneRow* {
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const LaneRow& each) {
-      return each.run == number && each.kind == kind && each.rank == place;
-    });
-    return row == rows.end() ? nullptr : &*row;
+  const auto find = [&](LaneKind kind, std::uint32_t place) {
+    return row_with(rows, kind, place, number);
   };
   if (plan.is_link(resource)) {
     const bool sends = is_rank(plan.link(resource).from);

@@ -66,6 +66,7 @@ struct LaneChoice {
   friend bool operator==(const LaneChoice&, const LaneChoice&) = default;
 };
 
+bool is_pinned(const LaneChoice& choice, std::uint32_t rank);
 /// The ranks that are shown, top to bottom.
 std::vector<std::uint32_t> shown_ranks(const LaneChoice& choice);
 /// Whether the ranks are not simply all of them by number.
@@ -94,6 +95,9 @@ TaskId op_in(const LaneRow& row, const PaintedRun& run, double y, std::int64_t t
 /// Whether a strip is one of those in which the tasks of a resource stand.
 bool shows(const LaneRow& row, std::uint32_t resource, const Plan& plan);
 
+/// The strip of one kind of a rank, or of a link, of a run; nullptr: there is none.
+const LaneRow* row_with(const std::vector<LaneRow>& rows, LaneKind kind, std::uint32_t rank,
+                        std::uint8_t run);
 /// The strip in which a task of a run stands: a transfer in that of its sender, else of its link,
 /// else of its rank; nullptr: the run has none there.
 const LaneRow* row_of(const std::vector<LaneRow>& rows, const PaintedRun& run, std::uint8_t number,

@@ -70,7 +70,9 @@ Facts facts_of_memory(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run
                       std::int64_t time);
 /// The same of a step of it that is selected.
 Facts facts_of_memory(const SeenRuns& seen, const Area& step);
-/// The step of a rank's memory that an area is; nullptr: it is none, or memory is not known.
+/// The area that a step of a rank's memory takes, and the step that an area is; nullptr: it is
+/// none, or memory is not known.
+Area area_of(const HeldMemory& step, std::uint32_t rank, std::uint8_t run);
 const HeldMemory* memory_of(const Area& area, const PaintedRun& run);
 /// The op at which a rank's memory changes from a step to the next: what frees ends then, what
 /// takes begins. no_task: none is known.

@@ -105,6 +105,15 @@ TaskId op_between(const PaintedRun& run, std::uint32_t rank, const HeldMemory& s
   return (freed && ends != no_task) || begins == no_task ? ends : begins;
 }
 
+Area area_of(const HeldMemory& step, std::uint32_t rank, std::uint8_t run) {
+  return {.begin = step.begin.picoseconds,
+          .end = step.end.picoseconds,
+          .first_rank = rank,
+          .end_rank = rank + 1,
+          .run = run,
+          .memory = true};
+}
+
 const HeldMemory* memory_of(const Area& area, const PaintedRun& run) {
   const MemoryLane* const lane = area.memory ? lane_of(run, area.first_rank) : nullptr;
   const HeldMemory* const step = lane == nullptr ? nullptr : lane->at({area.begin});

@@ -199,12 +199,7 @@ void TimelineCanvas::show_rank(std::uint32_t rank) {
 }
 
 void TimelineCanvas::toggle_pin(std::uint32_t rank) {
-  const auto pinned = std::find(choice_.pinned.begin(), choice_.pinned.end(), rank);
-  if (pinned != choice_.pinned.end()) {
-    choice_.pinned.erase(pinned);
-  } else {
-    choice_.pinned.push_back(rank);
-  }
+  if (std::erase(choice_.pinned, rank) == 0) choice_.pinned.push_back(rank);
   invalidate();
 }
 
@@ -295,10 +290,8 @@ void TimelineCanvas::move_keeping(double y, const CanvasView& next) {
   const double share = at == nullptr ? 0 : (y - top_of(*at)) / place_of(*at).height();
   CanvasView kept = next;
   history_.move(next, ViewMove::zoom);
-  const auto same = std::find_if(rows().begin(), rows().end(), [&](const LaneRow& row) {
-    return row.rank == before.rank && row.run == before.run && row.kind == LaneKind::compute;
-  });
-  if (same != rows().end() && !same->pinned) {
+  const LaneRow* const same = row_with(rows(), LaneKind::compute, before.rank, before.run);
+  if (same != nullptr && !same->pinned) {
     kept.top = clamped_top(view().top + top_of(*same) + share * place_of(*same).height() - y);
   }
   move_to(kept, ViewMove::zoom);

@@ -104,10 +104,6 @@ QRectF CanvasScene::overview_place() const {
           static_cast<double>(overview), static_cast<double>(widget_.height() - header)};
 }
 
-bool CanvasScene::is_pinned(std::uint32_t rank) const {
-  return std::find(choice_.pinned.begin(), choice_.pinned.end(), rank) != choice_.pinned.end();
-}
-
 std::uint32_t CanvasScene::rank_beside(std::uint32_t rank, bool below) const {
   const std::vector<std::uint32_t> shown = shown_ranks(choice_);
   const auto at = std::find(shown.begin(), shown.end(), rank);

@@ -67,10 +67,8 @@ QRectF CanvasScene::place_of(const LaneRow& row) const {
 }
 
 QRectF CanvasScene::strip_of(std::uint32_t rank, LaneKind kind, std::uint8_t run) const {
-  for (const LaneRow& row : rows()) {
-    if (row.rank == rank && row.kind == kind && row.run == run) return place_of(row);
-  }
-  return {};
+  const LaneRow* const row = row_with(rows(), kind, rank, run);
+  return row == nullptr ? QRectF() : place_of(*row);
 }
 
 QRectF CanvasScene::place_of_task(ShownOp op) const {
@@ -197,12 +195,7 @@ std::optional<Area> CanvasScene::memory_at(QPointF point) const {
   const HeldMemory* const step =
       memory->ranks[row->rank].at({view().axis.time_at(point.x() - gutter)});
   if (step == nullptr) return {};
-  return Area{.begin = step->begin.picoseconds,
-              .end = step->end.picoseconds,
-              .first_rank = row->rank,
-              .end_rank = row->rank + 1,
-              .run = row->run,
-              .memory = true};
+  return area_of(*step, row->rank, row->run);
 }
 
 SeenRuns CanvasScene::seen() const {
@@ -261,6 +254,12 @@ CanvasFrames::~CanvasFrames() {
   if (at_work_) QThreadPool::globalInstance()->waitForDone();
 }
 
+QSize CanvasFrames::size_at(double ratio) const {
+  const int high = std::max(1, scene_.widget().height() - CanvasScene::header);
+  return {static_cast<int>(std::lround(scene_.lanes_width() * ratio)),
+          static_cast<int>(std::lround(high * ratio))};
+}
+
 std::shared_ptr<CanvasFrame> CanvasFrames::made() const {
   auto frame = std::make_shared<CanvasFrame>();
   frame->runs = {scene_.first()};
@@ -275,20 +274,14 @@ std::shared_ptr<CanvasFrame> CanvasFrames::made() const {
   frame->ratio = scene_.widget().devicePixelRatioF();
   frame->kept = static_cast<int>(std::lround(scene_.kept_height() * frame->ratio));
   frame->generation = scene_.generation();
-  const int wide = static_cast<int>(std::lround(scene_.lanes_width() * frame->ratio));
-  const int high = static_cast<int>(
-      std::lround(std::max(1, scene_.widget().height() - CanvasScene::header) * frame->ratio));
-  frame->image = QImage(wide, high, QImage::Format_RGB32);
+  frame->image = QImage(size_at(frame->ratio), QImage::Format_RGB32);
   return frame;
 }
 
 bool CanvasFrames::fits(const CanvasFrame& frame) const {
-  const QSize wanted(
-      static_cast<int>(std::lround(scene_.lanes_width() * frame.ratio)),
-      static_cast<int>(
-          std::lround(std::max(1, scene_.widget().height() - CanvasScene::header) * frame.ratio)));
   return frame.generation == scene_.generation() && frame.view == scene_.view() &&
-         frame.image.size() == wanted && frame.ratio == scene_.widget().devicePixelRatioF();
+         frame.image.size() == size_at(frame.ratio) &&
+         frame.ratio == scene_.widget().devicePixelRatioF();
 }
 
 void CanvasFrames::want() {

@@ -123,7 +123,7 @@ class CanvasScene : public CanvasParts {
     return strip_of(rank, LaneKind::memory, run);
   }
   QRectF place_of_link(std::uint32_t link) const { return strip_of(link, LaneKind::link); }
-  bool is_pinned(std::uint32_t rank) const;
+  bool is_pinned(std::uint32_t rank) const { return penstock::is_pinned(choice_, rank); }
   /// What is known of the rank of a strip; nullptr: it shows no rank.
   const RankSummary* facts_of(const LaneRow& row) const;
 
@@ -223,6 +223,7 @@ class CanvasFrames : public QObject {
   std::function<void()> on_drawn;  // by the second thread
 
  private:
+  QSize size_at(double ratio) const;  // of a picture
   std::shared_ptr<CanvasFrame> made() const;
   void start_worker();
   bool may_take_long() const;

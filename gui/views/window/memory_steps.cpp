@@ -27,12 +27,7 @@ void RunSteps::show_op_of_memory(bool at_end) {
 }
 
 void RunSteps::select_memory(const HeldMemory& step, std::uint32_t rank, std::uint8_t run) {
-  const Area area{.begin = step.begin.picoseconds,
-                  .end = step.end.picoseconds,
-                  .first_rank = rank,
-                  .end_rank = rank + 1,
-                  .run = run,
-                  .memory = true};
+  const Area area = area_of(step, rank, run);
   canvas()->set_area(area);
   canvas()->reveal(area);
 }
