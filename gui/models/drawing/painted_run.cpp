@@ -74,8 +74,7 @@ std::vector<RankPyramids> pyramids_of_file(const LargeTimeline& file) {
         Pyramid::of_level(lane.categories, {.bin = lane.bin,
                                             .unit = lane.unit,
                                             .bins = rows == 0 ? 0 : lane.cells.size() / rows,
-                                            .narrow = lane.cells,
-                                            .wide = {}});
+                                            .narrow = lane.cells});
     RankPyramids& rank = all[lane.rank];
     if (lane.kind == OverviewKind::compute) rank.compute = {pyramid};
     if (lane.kind == OverviewKind::send) rank.send = {pyramid};
@@ -119,12 +118,6 @@ std::shared_ptr<const std::vector<PaintedLink>> recoloured_links(std::vector<Pai
   for (PaintedLink& link : links)
     link.pyramids = pyramids_of(link.tracks, colouring, transfers_per_bin);
   return std::make_shared<const std::vector<PaintedLink>>(std::move(links));
-}
-
-std::size_t bytes_of(const std::vector<Pyramid>& pyramids) {
-  std::size_t sum = 0;
-  for (const Pyramid& pyramid : pyramids) sum += pyramid.bytes();
-  return sum;
 }
 
 using Shares = std::vector<std::array<float, idle_cause_count>>;
@@ -203,15 +196,6 @@ RunMemory memory_of_run(const ViewedRun& run, std::size_t most_steps) {
   RunMemory memory = weighs ? run_memory(run.plan, run.costs, run.timeline, end, shortest)
                             : run_memory(run.plan, run.timeline.memory, end, shortest);
   return memory.most == 0 ? RunMemory{} : memory;
-}
-
-std::size_t PaintedRun::bytes() const {
-  std::size_t sum = lanes->bytes();
-  for (const RankPyramids& rank : pyramids) {
-    sum +=
-        bytes_of(rank.compute) + bytes_of(rank.send) + bytes_of(rank.receive) + rank.idle.bytes();
-  }
-  return sum;
 }
 
 std::string_view label_of(TaskId task, const PaintedRun& run, LabelText& text) {

@@ -110,7 +110,7 @@ struct PaintedRun {
   std::shared_ptr<const std::vector<RankSummary>> facts;  // by rank
 
   /// Of lanes and pyramids.
-  std::size_t bytes() const;
+  std::size_t bytes() const { return lanes->bytes() + bytes_of_ranks(pyramids); }
 };
 using PaintedRunPtr = std::shared_ptr<const PaintedRun>;
 

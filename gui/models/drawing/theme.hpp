@@ -24,10 +24,10 @@ struct Theme {
   Colour grid;
   Colour accent;   // selection, marks, focus
   Colour warning;  // text: what does not fit
-  std::array<Colour, idle_cause_count> idle;
-  std::array<Colour, idle_cause_count> idle_lines;  // the hatching over them
+  std::array<Colour, idle_cause_count> idle{};
+  std::array<Colour, idle_cause_count> idle_lines{};  // the hatching over them
   // Where idle time is all that is drawn: as strong as text on a lane, and unlike each other.
-  std::array<Colour, idle_cause_count> heat;
+  std::array<Colour, idle_cause_count> heat{};
 
   /// Of work of any kind, beside idle time.
   Colour busy() const { return mix(panel, ink, 0.8); }

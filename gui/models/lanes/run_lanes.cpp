@@ -12,15 +12,18 @@ namespace {
 
 using Tasks = std::vector<TaskId>;
 
-/// Puts tasks, sorted by begin, into as few tracks as they need.
-std::vector<Track> tracks_of(const Timeline& timeline, Tasks& tasks) {
+/// Puts tasks, sorted by begin, into as few tracks as they need, which look up the times of these
+/// in `times`, if any.
+template <class End>
+std::vector<Track> tracks_of(const Timeline& timeline, Tasks& tasks, const Timeline* times,
+                             End end_of) {
   const auto earlier = [&](TaskId a, TaskId b) { return timeline.begin[a] < timeline.begin[b]; };
   if (!std::is_sorted(tasks.begin(), tasks.end(), earlier)) {
     std::stable_sort(tasks.begin(), tasks.end(), earlier);
   }
-  StackedBoxes boxes(&timeline);
+  StackedBoxes boxes(times);
   for (const TaskId task : tasks) {
-    boxes.add(timeline.begin[task].picoseconds, timeline.end[task].picoseconds, task);
+    boxes.add(timeline.begin[task].picoseconds, end_of(task).picoseconds, task);
   }
   return boxes.take();
 }
@@ -107,22 +110,7 @@ bool fill_again(const std::vector<Track>& before, const Timeline& timeline,
   return true;
 }
 
-std::size_t bytes_of(const std::vector<Track>& tracks) {
-  std::size_t sum = 0;
-  for (const Track& track : tracks) sum += track.bytes();
-  return sum;
-}
-
 }  // namespace
-
-std::size_t RunLanes::bytes() const {
-  std::size_t sum = 0;
-  for (const RankTracks& rank : ranks) {
-    sum +=
-        bytes_of(rank.compute) + bytes_of(rank.send) + bytes_of(rank.receive) + rank.idle.bytes();
-  }
-  return sum;
-}
 
 RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline) {
   RunLanes lanes;
@@ -130,10 +118,13 @@ RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline) {
   lanes.ops = ops_of(timeline);
   lanes.ranks.resize(plan.ranks);
   std::vector<TasksOfRank> tasks = tasks_by_rank(plan, timeline);
+  const auto tracks = [&](Tasks& of) {
+    return tracks_of(timeline, of, &timeline, [&](TaskId task) { return timeline.end[task]; });
+  };
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
-    lanes.ranks[rank].compute = tracks_of(timeline, tasks[rank].compute);
-    lanes.ranks[rank].send = tracks_of(timeline, tasks[rank].send);
-    lanes.ranks[rank].receive = tracks_of(timeline, tasks[rank].receive);
+    lanes.ranks[rank].compute = tracks(tasks[rank].compute);
+    lanes.ranks[rank].send = tracks(tasks[rank].send);
+    lanes.ranks[rank].receive = tracks(tasks[rank].receive);
     tasks[rank] = {};
   }
   add_idle_time(plan, timeline, lanes);
@@ -185,22 +176,17 @@ Time left_link_at(const ViewedRun& run, TaskId transfer) {
 
 std::vector<std::vector<Track>> link_lanes(const ViewedRun& run) {
   const Plan& plan = run.plan;
-  std::vector<std::vector<TaskId>> transfers(plan.links.size());
+  std::vector<Tasks> transfers(plan.links.size());
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t resource = plan.class_of(task).resource;
     if (!plan.is_link(resource) || left_link_at(run, task) <= run.timeline.begin[task]) continue;
     transfers[resource - plan.ranks].push_back(task);
   }
   std::vector<std::vector<Track>> lanes;
-  for (std::vector<TaskId>& of_link : transfers) {
-    std::stable_sort(of_link.begin(), of_link.end(), [&](TaskId a, TaskId b) {
-      return run.timeline.begin[a] < run.timeline.begin[b];
-    });
-    StackedBoxes boxes(nullptr);
-    for (const TaskId task : std::exchange(of_link, {})) {
-      boxes.add(run.timeline.begin[task].picoseconds, left_link_at(run, task).picoseconds, task);
-    }
-    lanes.push_back(boxes.take());
+  for (Tasks& of_link : transfers) {
+    Tasks tasks = std::exchange(of_link, {});
+    lanes.push_back(tracks_of(run.timeline, tasks, nullptr,
+                              [&](TaskId task) { return left_link_at(run, task); }));
   }
   return lanes;
 }

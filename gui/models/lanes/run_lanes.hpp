@@ -29,7 +29,7 @@ struct RunLanes {
   std::vector<RankTracks> ranks;
   std::int64_t span = 0;  // the makespan in picoseconds
   std::uint64_t ops = 0;  // with any length
-  std::size_t bytes() const;
+  std::size_t bytes() const { return bytes_of_ranks(ranks); }
 };
 
 /// Ops without length are left out. The timeline must outlive the lanes.

@@ -48,12 +48,6 @@ struct TimeByPass {
   }
 };
 
-IdleCauses idle_of_all(const ViewedRun& run) {
-  IdleCauses all;
-  for (const RankReport& rank : run.report.ranks) all += rank.idle_by_cause;
-  return all;
-}
-
 std::vector<TwoAmounts> kinds_of(const ViewedRun& a, const ViewedRun& now) {
   // Ops with names have no kind.
   if (!a.plan.class_names.empty()) return {};
@@ -182,6 +176,12 @@ std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most) 
     moved.most = largest(by_cause[c], moved.cause, most);
     all.push_back(std::move(moved));
   }
+  return all;
+}
+
+IdleCauses idle_of_all(const ViewedRun& run) {
+  IdleCauses all;
+  for (const RankReport& rank : run.report.ranks) all += rank.idle_by_cause;
   return all;
 }
 

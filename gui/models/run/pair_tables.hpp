@@ -31,6 +31,9 @@ struct MovedOps {
 /// Own causes first.
 std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most = 50);
 
+/// The idle time of all ranks.
+IdleCauses idle_of_all(const ViewedRun& run);
+
 /// A time or bytes in two runs.
 struct TwoAmounts {
   std::string name;

@@ -92,7 +92,7 @@ void Pyramid::build(const Track& track, std::vector<std::uint8_t>& of_box,
   }
   set_categories(std::move(present));
   for (std::uint8_t& own : of_box) own = row_of(own);
-  Level base{.bin = base_bin(track, boxes_per_bin), .unit = 1, .bins = 0, .narrow = {}, .wide = {}};
+  Level base{.bin = base_bin(track, boxes_per_bin)};
   base.bins = static_cast<std::size_t>((track.end_at(track.size() - 1) - 1) / base.bin + 1);
   make_room(base.bins * categories_.size(), base);
   if (base.wide.empty()) {
@@ -134,9 +134,7 @@ void Pyramid::build_next() {
   const std::size_t rows = categories_.size();
   Level level{.bin = below.bin * static_cast<std::int64_t>(fan_out),
               .unit = below.unit,
-              .bins = (below.bins + fan_out - 1) / fan_out,
-              .narrow = {},
-              .wide = {}};
+              .bins = (below.bins + fan_out - 1) / fan_out};
   make_room(level.bins * rows, level);
   if (level.wide.empty()) {
     add_up(below.narrow, below.bins, rows, level.narrow);

@@ -215,6 +215,19 @@ class StackedBoxes {
   std::vector<std::int64_t> free_from_;  // by track
 };
 
+/// What ranks take that have something for each track of theirs: of ops, transfers and idle time.
+template <class Rank>
+std::size_t bytes_of_ranks(const std::vector<Rank>& ranks) {
+  std::size_t sum = 0;
+  for (const Rank& rank : ranks) {
+    for (const auto* tracks : {&rank.compute, &rank.send, &rank.receive}) {
+      for (const auto& track : *tracks) sum += track.bytes();
+    }
+    sum += rank.idle.bytes();
+  }
+  return sum;
+}
+
 /// The most categories that boxes can be coloured by.
 constexpr std::size_t most_categories = 16;
 
@@ -227,8 +240,8 @@ class Pyramid {
     std::int64_t unit = 1;  // of its cells, in picoseconds
     std::size_t bins = 0;
     // By bin, then by row of `categories`; in the second if a bin is longer than 32 bits can say.
-    std::vector<std::uint32_t> narrow;
-    std::vector<std::int64_t> wide;
+    std::vector<std::uint32_t> narrow{};
+    std::vector<std::int64_t> wide{};
 
     std::size_t cells() const { return narrow.size() + wide.size(); }
     std::int64_t busy(std::size_t cell) const {

@@ -241,9 +241,7 @@ void CanvasChrome::draw_chrome() {
                         .ratio = scene_.widget().devicePixelRatioF(),
                         .generation = scene_.generation(),
                         .lane = selected_lane(scene_),
-                        .font = scene_.widget().font(),
-                        .header = {},
-                        .gutter = {}};
+                        .font = scene_.widget().font()};
   if (pictures_.fits(wanted)) return;
   pictures_ = wanted;
   const auto picture = [&](QSize room) {

@@ -38,7 +38,7 @@ class CanvasChrome : CanvasParts {
     std::uint64_t generation = 0;
     std::pair<std::uint32_t, std::uint8_t> lane;  // rank and run of the selected op
     QFont font;
-    QImage header, gutter;
+    QImage header{}, gutter{};
     bool fits(const Pictures& wanted) const {
       return view == wanted.view && size == wanted.size && ratio == wanted.ratio &&
              generation == wanted.generation && lane == wanted.lane && font == wanted.font;

@@ -81,9 +81,7 @@ std::string csv_of(const Area& area, const PaintedRun& run) {
     if (rank >= run.lanes->ranks.size()) break;
     if (!area.has(rank)) continue;
     for (const Track& track : run.lanes->ranks[rank].compute) {
-      for (std::size_t i = track.first_ending_after(area.begin); i < track.size(); ++i) {
-        if (track.begin_at(i) >= area.end) break;
-        const TaskId task = track.tag[i];
+      track.for_each_between(area.begin, area.end, [&](std::int64_t, std::int64_t, TaskId task) {
         const WorkClass& work = plan.class_of(task);
         // Of ops with names no more is known.
         const std::string what =
@@ -93,7 +91,7 @@ std::string csv_of(const Area& area, const PaintedRun& run) {
                               index(plan.microbatch[task]));
         text += fmt::format("{},{},{},{},{}\n", rank, spreadsheet_cell(task_text(plan, task)), what,
                             text_us(times.begin[task]), text_us(times.end[task]));
-      }
+      });
     }
   }
   return text;

@@ -9,6 +9,7 @@
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "experiments/show/results/run_summary.hpp"
+#include "gui/models/run/pair_tables.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "sim/report/idle.hpp"
 
@@ -79,10 +80,8 @@ class ChangeCells {
 /// What a run does on one rank, or on all.
 IdleCauses idle_of(const ViewedRun& run, std::optional<std::uint32_t> rank) {
   const std::vector<RankReport>& ranks = run.report.ranks;
-  if (rank) return *rank < ranks.size() ? ranks[*rank].idle_by_cause : IdleCauses{};
-  IdleCauses causes;
-  for (const RankReport& each : ranks) causes += each.idle_by_cause;
-  return causes;
+  if (!rank) return idle_of_all(run);
+  return *rank < ranks.size() ? ranks[*rank].idle_by_cause : IdleCauses{};
 }
 
 /// Whether any rank of any run idles by a cause.
@@ -156,15 +155,16 @@ void set_op(NumberedRow& row, const Plan& plan, TaskId task) {
   row.set_count(3, index(plan.microbatch[task]));
 }
 
+/// Those that `set_op` fills, and more.
+std::vector<TableColumn> columns_of_ops(const std::vector<TableColumn>& more) {
+  std::vector<TableColumn> all{
+      {"op"}, {"kind", false, true}, {"stage", false, true}, {"microbatch", false, true}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 std::vector<TableColumn> path_columns(const TableRuns&) {
-  return {{"op"},
-          {"kind", false, true},
-          {"stage", false, true},
-          {"microbatch", false, true},
-          {"where", false, true},
-          {"begin"},
-          {"length", true},
-          {"waits", true}};
+  return columns_of_ops({{"where", false, true}, {"begin"}, {"length", true}, {"waits", true}});
 }
 
 std::size_t fill_path(ListRows& rows, const TableRuns& runs) {
@@ -289,13 +289,7 @@ const std::vector<RunTable>& run_tables() {
 }
 
 std::vector<TableColumn> op_columns() {
-  return {{"op"},
-          {"kind", false, true},
-          {"stage", false, true},
-          {"microbatch", false, true},
-          {"begin"},
-          {"end"},
-          {"length", true}};
+  return columns_of_ops({{"begin"}, {"end"}, {"length", true}});
 }
 
 std::size_t fill_ops(ListRows& rows, const PaintedRun& run, std::uint32_t rank, std::int64_t from) {
