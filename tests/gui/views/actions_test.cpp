@@ -126,63 +126,17 @@ TEST_CASE("actions: every further key of an action does the same as its first") 
 }
 
 /// The keys that users know from other viewers, or that the guide names.
-const std::vector<std::pair<const char*, const char*>> promised_keys{{"W", "zoom_in"},
-                                                                     {"S", "zoom_out"},
-                                                                     {"A", "pan_left"},
-                                                                     {"D", "pan_right"},
-                                                                     {"Shift+W", "zoom_in_fast"},
-                                                                     {"Shift+D", "pan_right_fast"},
-                                                                     {"0", "fit"},
-                                                                     {"Home", "fit"},
-                                                                     {"F", "fit_selection"},
-                                                                     {"Z", "back"},
-                                                                     {"Shift+Z", "forward"},
-                                                                     {".", "next_op"},
-                                                                     {",", "previous_op"},
-                                                                     {"[", "cause"},
-                                                                     {"]", "effect"},
-                                                                     {"Up", "rank_up"},
-                                                                     {"Down", "rank_down"},
-                                                                     {"B", "next_idle"},
-                                                                     {"Shift+B", "previous_idle"},
-                                                                     {"G", "follow"},
-                                                                     {"C", "path"},
-                                                                     {"Shift+C", "slack"},
-                                                                     {"R", "area"},
-                                                                     {"M", "mark"},
-                                                                     {"Esc", "clear"},
-                                                                     {"Q", "docks"},
-                                                                     {"?", "help"},
-                                                                     {"/", "search"},
-                                                                     {"P", "pin"},
-                                                                     {"X", "swap"},
-                                                                     {"1", "only_a"},
-                                                                     {"2", "only_b"},
-                                                                     {"3", "both"},
-                                                                     {"T", "theme"},
-                                                                     {"Ctrl+E", "export_view"},
-                                                                     {"Ctrl+D", "freeze"},
-                                                                     {"Ctrl+P", "find_lane"},
-                                                                     {"Ctrl+Shift+P", "actions"},
-                                                                     {"Ctrl+O", "open"},
-                                                                     {"Ctrl+Shift+O", "compare"},
-                                                                     {"Ctrl+Shift+T", "stack"},
-                                                                     {"Ctrl+Shift+D", "drop"},
-                                                                     {"Ctrl+S", "save_scenario"},
-                                                                     {"Ctrl+Shift+S", "save_order"},
-                                                                     {"Ctrl+Z", "undo"},
-                                                                     {"Ctrl+Shift+Z", "redo"},
-                                                                     {"Alt+Up", "op_earlier"},
-                                                                     {"Alt+Down", "op_later"},
-                                                                     {"V", "style"},
-                                                                     {"L", "align"},
-                                                                     {"Shift+L", "align_op"},
-                                                                     {"K", "blink"},
-                                                                     {"J", "difference"},
-                                                                     {"I", "next_iteration"},
-                                                                     {"U", "links"},
-                                                                     {"N", "memory"},
-                                                                     {"Y", "transfers"}};
+constexpr const char* promised_keys =
+    "W zoom_in; S zoom_out; A pan_left; D pan_right; Shift+W zoom_in_fast; "
+    "Shift+D pan_right_fast; 0 fit; Home fit; F fit_selection; Z back; Shift+Z forward; "
+    ". next_op; , previous_op; [ cause; ] effect; Up rank_up; Down rank_down; B next_idle; "
+    "Shift+B previous_idle; G follow; C path; Shift+C slack; R area; M mark; Esc clear; "
+    "Q docks; ? help; / search; P pin; X swap; 1 only_a; 2 only_b; 3 both; T theme; "
+    "Ctrl+E export_view; Ctrl+D freeze; Ctrl+P find_lane; Ctrl+Shift+P actions; Ctrl+O open; "
+    "Ctrl+Shift+O compare; Ctrl+Shift+T stack; Ctrl+Shift+D drop; Ctrl+S save_scenario; "
+    "Ctrl+Shift+S save_order; Ctrl+Z undo; Ctrl+Shift+Z redo; Alt+Up op_earlier; "
+    "Alt+Down op_later; V style; L align; Shift+L align_op; K blink; J difference; "
+    "I next_iteration; U links; N memory; Y transfers";
 
 TEST_CASE("actions: each has all keys of its row, and each promised key is the one of its action") {
   Opened opened;
@@ -194,9 +148,10 @@ TEST_CASE("actions: each has all keys of its row, and each promised key is the o
     }
     CHECK(keys.join(' ').toStdString() == entry.keys);
   }
-  for (const auto& [key, id] : promised_keys) {
-    CAPTURE(key);
-    CHECK(opened.window.action(id)->shortcuts().contains(QKeySequence(key)));
+  for (const QString& promised : QString(promised_keys).split("; ")) {
+    CAPTURE(promised.toStdString());
+    const QAction* const action = opened.window.action(promised.section(' ', 1).toStdString());
+    CHECK(action->shortcuts().contains(QKeySequence(promised.section(' ', 0, 0))));
   }
 }
 
