@@ -1,7 +1,6 @@
 // The strips that are drawn column by column: memory, differences, heat.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "experiments/show/pictures/palette.hpp"

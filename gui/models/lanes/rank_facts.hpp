@@ -34,7 +34,6 @@ struct RankFilter {
   std::optional<std::uint64_t> memory_above, memory_below;
   std::optional<std::uint32_t> stage;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ranks;  // first and last of any of these
-  bool is_empty() const { return *this == RankFilter{}; }
   friend bool operator==(const RankFilter&, const RankFilter&) = default;
 };
 

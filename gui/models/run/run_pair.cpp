@@ -86,13 +86,14 @@ void set_tasks(const Plan& a, const Plan& b, const TaskMatch& match, AgainstA& a
 /// times as they are without alignment.
 void set_differences(const ViewedRun& a, const ViewedRun& own_a, const ViewedRun& now,
                      const Comparison& comparison, RunPair& pair) {
+  Time largest{};
   for (const OpDifference& op : comparison.ops) {
-    pair.largest = std::max(pair.largest, Time{std::llabs(op.end.picoseconds)});
+    largest = std::max(largest, Time{std::llabs(op.end.picoseconds)});
   }
   auto against = std::make_shared<AgainstA>();
   against->differences.resize(a.plan.tasks());
   for (const OpDifference& op : comparison.ops) {
-    against->differences[op.task.a] = share_of(op.end, pair.largest);
+    against->differences[op.task.a] = share_of(op.end, largest);
   }
   set_tasks(a.plan, now.plan, comparison.tasks, *against);
   pair.against_a = std::move(against);

@@ -24,9 +24,10 @@ enum class PairAlignment : std::uint8_t {
 /// The ops of a run beside the same ops of A, the baseline. Tasks are numbered alike where the
 /// lists are empty.
 struct AgainstA {
-  std::vector<double> differences;  // by task of A: of its end, -1 earlier to 1 later than in A
-  std::vector<TaskId> here;         // by task of A: the same op of this run; no_task: it lacks it
-  std::vector<TaskId> in_a;         // by task of this run: the same op of A
+  std::vector<double> differences;  // by task of A: of its end, -1 earlier to 1 later than in A;
+                                    // the largest is 1
+  std::vector<TaskId> here;  // by task of A: the same op of this run; no_task: it lacks it
+  std::vector<TaskId> in_a;  // by task of this run: the same op of A
 
   TaskId task_here(TaskId of_a) const { return of(here, of_a); }
   TaskId task_in_a(TaskId own) const { return of(in_a, own); }
@@ -42,7 +43,6 @@ struct RunPair {
   ViewedRunPtr second;  // with its times on the axis of the first
   ViewedRunPtr a, now;  // the baseline, and what is held against it
   std::shared_ptr<const AgainstA> against_a;
-  Time largest{};               // the difference that is 1
   std::optional<TaskId> first;  // of the first run: the first op that differs
   std::string text;             // as `penstock compare` reports
   // None where one of the runs is brief.

@@ -30,7 +30,6 @@ ViewedRunPtr viewed_result(RunResult result, std::shared_ptr<const Scenario> sce
   run->plan = std::move(*result.plan);
   run->timeline = std::move(result.timeline);
   run->costs = std::move(result.costs);
-  run->conditions = std::move(result.conditions);
   run->report = std::move(*result.report);
   run->capacity_bytes = result.layout.memory.capacity_bytes;
   run->mfu = result.throughput.model_flops_utilization;
@@ -123,7 +122,6 @@ ViewedRunPtr viewed_after(Chain& chain, Scenario scenario) {
   run->title = title_of(layout);
   run->plan = std::move(priced.plan);
   run->costs = std::move(priced.costs);
-  run->conditions = std::move(priced.conditions);
   run->timeline = std::move(timeline);
   run->report = summarize_times(run->plan, run->timeline);
   run->capacity_bytes = layout.memory.capacity_bytes;

@@ -12,7 +12,6 @@
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/costs/costs.hpp"
-#include "sim/costs/priced_plan.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/report.hpp"
 #include "sim/timeline/large_timeline.hpp"
@@ -36,7 +35,6 @@ struct ViewedRun {
   Plan plan;
   Timeline timeline;
   Costs costs;  // of a recorded run: the durations of its tasks, no bytes
-  Conditions conditions;
   Report report;
   std::string text;                             // the report for a person
   std::optional<std::uint64_t> capacity_bytes;  // of a rank's memory, if known

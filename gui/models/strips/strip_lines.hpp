@@ -93,7 +93,6 @@ class ShareColumns {
   void set_colour(std::size_t row, std::uint32_t colour) { colours_[row] = colour; }
   std::uint32_t colour(std::size_t row) const { return colours_[row]; }
   bool any() const { return any_; }
-  int width() const { return width_; }
   std::size_t rows() const { return any_ ? rows_ : 0; }
   const float* shares(std::size_t row) const { return shares_.data() + row * room(); }
 

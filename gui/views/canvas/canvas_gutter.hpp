@@ -1,6 +1,5 @@
 #pragma once
 
-#include <QFont>
 #include <QPainter>
 
 #include "gui/views/canvas/canvas_scene.hpp"

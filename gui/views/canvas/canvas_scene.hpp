@@ -195,7 +195,6 @@ struct CanvasFrame {
   std::uint64_t generation = 0;
   LaneMarks* marks = nullptr;  // of a vector picture
   QImage image;
-  PaintCounts counts;
   double ms = 0;
 };
 

@@ -4,7 +4,6 @@
 #include <QTreeWidget>
 #include <QWidget>
 #include <functional>
-#include <utility>
 #include <vector>
 
 #include "gui/models/drawing/lane_rows.hpp"

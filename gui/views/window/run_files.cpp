@@ -9,7 +9,6 @@
 #include <QFileInfo>
 #include <QPointer>
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"

@@ -2,10 +2,8 @@
 
 #include <QApplication>
 #include <QClipboard>
-#include <QHBoxLayout>
 #include <QScrollArea>
 #include <QScrollBar>
-#include <algorithm>
 #include <utility>
 
 #include "experiments/input/files/table.hpp"

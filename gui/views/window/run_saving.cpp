@@ -1,9 +1,8 @@
-#include <QApplication>
 #include <QFile>
 #include <QFileDialog>
 #include <QMessageBox>
-#include <QPointer>
 #include <QRegularExpression>
+#include <filesystem>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"

@@ -13,7 +13,6 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "gui/views/canvas/look.hpp"
 #include "tests/gui/views/opened.hpp"

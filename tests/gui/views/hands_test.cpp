@@ -5,7 +5,6 @@
 #include <QLabel>
 #include <QMimeData>
 #include <QPushButton>
-#include <QSettings>
 #include <QSlider>
 #include <QTextBlock>
 #include <QToolBar>

@@ -1,9 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <QDockWidget>
-#include <QMenu>
 #include <QSettings>
-#include <QToolButton>
 
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/window/window_memory.hpp"

@@ -2,7 +2,6 @@
 
 #include <QMenu>
 #include <QTextBrowser>
-#include <cmath>
 
 #include "tests/gui/views/opened.hpp"
 

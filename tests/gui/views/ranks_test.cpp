@@ -249,7 +249,7 @@ TEST_CASE("ranks: a filter reads shares, bytes, stages and numbers, and refuses 
   CHECK(*filter.memory_above == 40ULL << 30);
   CHECK(*filter.stage == 3);
   CHECK(filter.ranks.size() == 2);
-  CHECK(read_rank_filter("").is_empty());
+  CHECK((read_rank_filter("") == RankFilter{}));
   for (const char* bad : {"idle>", "mem>many", "3-", "x", "stage:q", "idle>3ms"}) {
     CAPTURE(bad);
     CHECK_THROWS_WITH(read_rank_filter(bad), doctest::Contains("is not understood"));

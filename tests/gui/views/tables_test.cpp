@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <QComboBox>
-#include <QDockWidget>
 #include <QHeaderView>
 #include <QLabel>
 

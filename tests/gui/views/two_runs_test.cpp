@@ -1,8 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <QPlainTextEdit>
-#include <QTreeWidget>
-#include <algorithm>
 #include <string>
 
 #include "experiments/input/files/table.hpp"

@@ -1,7 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
-
 #include "gui/models/run/run_pair.hpp"
 
 namespace penstock {
