@@ -2,6 +2,7 @@
 #include <memory>
 #include <vector>
 
+#include "validate/machine/clock.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
@@ -50,12 +51,12 @@ class PingPong {
     std::vector<std::uint64_t> tensor(words_, 1);
     std::int64_t begin = 0;
     for (std::size_t round = 0; round < rounds; ++round) {
-      if (round == 1) begin = steady_ns();
+      if (round == 1) begin = monotonic_ns();
       if (rank == 0) mailboxes_.post(2 * round, {}, tensor);
       mailboxes_.take(2 * round + 1 - rank, tensor);
       if (rank == 1) mailboxes_.post(2 * round + 1, {}, tensor);
     }
-    const std::int64_t took = steady_ns() - begin;
+    const std::int64_t took = monotonic_ns() - begin;
     mailboxes_.finish(rank);
     return static_cast<double>(took) / (2 * (rounds - 1));
   }

@@ -47,12 +47,6 @@ KinetoWorkKind message_kind(std::string_view collective) {
   return sends ? KinetoWorkKind::send : KinetoWorkKind::receive;
 }
 
-/// Whether an operator sends, receives or waits: those of c10d and its backends.
-bool is_message_operator(std::string_view name) {
-  return name.starts_with("c10d::") || name.starts_with("gloo:") || name.starts_with("nccl:") ||
-         name.starts_with("record_param_comms");
-}
-
 /// Reads events one by one, key by key, and keeps the relevant ones in a trace. Throws InputError
 /// for a relevant event that is invalid.
 class KinetoEvents {
@@ -355,6 +349,11 @@ class Reader {
 };
 
 }  // namespace
+
+bool is_message_operator(std::string_view name) {
+  return name.starts_with("c10d::") || name.starts_with("gloo:") || name.starts_with("nccl:") ||
+         name.starts_with("record_param_comms");
+}
 
 KinetoWorkKind kernel_kind(std::string_view name, std::string_view collective) {
   if (!name.starts_with("nccl")) return KinetoWorkKind::compute;

@@ -108,6 +108,9 @@ constexpr const char* fewer_steps = "trace fewer steps";
 /// The kind of a kernel, by its name and, if known, the collective that it is a part of.
 KinetoWorkKind kernel_kind(std::string_view name, std::string_view collective);
 
+/// Whether an operator sends, receives or waits: those of c10d and its backends.
+bool is_message_operator(std::string_view name);
+
 /// Reads a trace of PyTorch's profiler, plain or gzip-compressed. No document tree is built: memory
 /// grows with the annotations alone; the other events that are kept lie on disk. Times keep their
 /// nanoseconds. Throws InputError with the file's name in front; the place of a faulty event is
