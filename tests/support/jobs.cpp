@@ -1,9 +1,23 @@
 #include "tests/support/jobs.hpp"
 
+#include <variant>
+
+#include "sim/base/named.hpp"
+
 namespace penstock::testing {
 
 Job job_of(const System& system, const JobLength& length) {
   return penstock::job_of(priced(system), length);
+}
+
+const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
+
+Timeline logical_run(const Job& job) { return completed(cpu_logical().make(job)->run()); }
+
+Standstill halt_of(const Job& job) { return std::get<Standstill>(cpu_logical().make(job)->run()); }
+
+Measurement measured_by(Backend& backend, const Job& job, const MeasuringPlan& measuring) {
+  return completed(measure(backend, job, measuring));
 }
 
 System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {

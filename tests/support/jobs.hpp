@@ -10,7 +10,9 @@
 #include "schedules/registry.hpp"
 #include "sim/engines/standstill.hpp"
 #include "tests/support/system.hpp"
+#include "validate/backends/registry.hpp"
 #include "validate/job/job.hpp"
+#include "validate/job/measurement.hpp"
 
 namespace penstock::testing {
 
@@ -19,6 +21,15 @@ constexpr JobLength quick{.mean_action_ns = 4'000, .least_work_ns = 100'000};
 
 /// A job of a system.
 Job job_of(const System& system, const JobLength& length = quick);
+
+/// The backend of ranks on threads in logical time.
+const BackendEntry& cpu_logical();
+/// A run of a job there; fails the test if it stands still.
+Timeline logical_run(const Job& job);
+/// The standstill of such a run; fails the test if it ends.
+Standstill halt_of(const Job& job);
+/// What a backend measured; fails the test at a standstill.
+Measurement measured_by(Backend& backend, const Job& job, const MeasuringPlan& measuring);
 
 /// A catalogue order over unequal stages, with tensors of 4 kB that queue on slow links.
 System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches);

@@ -12,15 +12,10 @@
 #include "tests/support/jobs.hpp"
 #include "tests/support/random_system.hpp"
 #include "tests/support/replays.hpp"
-#include "validate/backends/registry.hpp"
 #include "validate/job/replica_ranks.hpp"
 
 namespace penstock::testing {
 namespace {
-
-const BackendEntry& logical() { return *find_named(backend_entries(), "cpu_logical"); }
-
-Timeline ran(const Job& job) { return completed(logical().make(job)->run()); }
 
 /// One to three links; each pair of ranks goes over some of them, or over none that others use.
 Network random_network(const Plan& plan) {
@@ -62,10 +57,10 @@ PricedPlan random_plan() {
 /// For RapidCheck: a plan that takes time runs, to the picosecond as it is simulated.
 void assert_runs_as_simulated(PricedPlan plan) {
   if (!takes_time(plan)) return;
-  const auto obstacle = logical().obstacle(plan);
+  const auto obstacle = cpu_logical().obstacle(plan);
   RC_ASSERT(!obstacle);
   const Job job = job_of(std::move(plan), {.mean_action_ns = 1'000, .least_work_ns = 0});
-  const auto outcome = logical().make(job)->run();
+  const auto outcome = cpu_logical().make(job)->run();
   RC_ASSERT(std::holds_alternative<Timeline>(outcome));
   RC_ASSERT(differences(job, std::get<Timeline>(outcome)) == 0);
 }
@@ -110,8 +105,8 @@ TEST_CASE("cpu_logical: every schedule runs over one link that all ranks share")
     for (const Sharing sharing : {Sharing::fifo, Sharing::fair}) {
       CAPTURE(entry->name);
       const Job job = over_one_link(entry->name.data(), sharing);
-      REQUIRE_FALSE(logical().obstacle(job.priced));
-      const Timeline timeline = ran(job);
+      REQUIRE_FALSE(cpu_logical().obstacle(job.priced));
+      const Timeline timeline = logical_run(job);
       CHECK(differences(job, timeline) == 0);
     }
   }
@@ -120,7 +115,7 @@ TEST_CASE("cpu_logical: every schedule runs over one link that all ranks share")
 // The spine carries one tensor at a time in fifo order, whoever sends it.
 TEST_CASE("cpu_logical: tensors that share a link in fifo order do not overlap") {
   const Job job = over_one_link("gpipe", Sharing::fifo);
-  const Timeline timeline = ran(job);
+  const Timeline timeline = logical_run(job);
   std::vector<std::pair<Time, Time>> held;
   for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
     if (!job.priced.plan.is_link(job.priced.plan.class_of(task).resource)) continue;
@@ -139,7 +134,7 @@ TEST_CASE("cpu_logical: an action waits for its launch") {
   plan.costs.issue = from_us(2);
   plan.costs.launch = from_us(3);
   const Job job = job_of(std::move(plan), quick);
-  const Timeline timeline = ran(job);
+  const Timeline timeline = logical_run(job);
   const Time issue = job.priced.costs.issue;
   const Time launch = job.priced.costs.launch;
   CHECK(to_us(issue) == doctest::Approx(2 * job.scale).epsilon(1e-3));
@@ -158,7 +153,7 @@ TEST_CASE("cpu_logical: a return leaves when its eviction has arrived") {
   row.insert(row.begin() + 1, {Action(Pass::evict, Stage{0}, Microbatch{0}),
                                Action(Pass::load, Stage{0}, Microbatch{0})});
   const Job job = job_of(system);
-  const Timeline timeline = ran(job);
+  const Timeline timeline = logical_run(job);
   const TaskId out = task_of(job.priced.plan, "0SEND_E0");
   const TaskId back = task_of(job.priced.plan, "0SEND_L0");
   CHECK(timeline.begin[back] == timeline.end[out]);
@@ -176,7 +171,7 @@ TEST_CASE("cpu_logical: an early reduction leaves when its rank is free, before 
   PricedPlan plan = priced(system);
   plan.costs.issue = from_us(30);
   const Job job = job_of(std::move(plan), quick);
-  const Timeline timeline = ran(job);
+  const Timeline timeline = logical_run(job);
   const TaskId early = task_of(job.priced.plan, "0REDUCE_EARLY0");
   const TaskId backward = task_of(job.priced.plan, "0B0");
   CHECK(timeline.begin[early] == timeline.end[task_of(job.priced.plan, "0F0")]);
@@ -189,8 +184,8 @@ TEST_CASE("cpu_logical: the parts of a fused cell run as one") {
   fused.schedule = order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1B0,1F1,1B1\n");
   fused.overlap = Overlap::fused;
   const Job job = job_of(fused);
-  REQUIRE_FALSE(logical().obstacle(job.priced));
-  const Timeline timeline = ran(job);
+  REQUIRE_FALSE(cpu_logical().obstacle(job.priced));
+  const Timeline timeline = logical_run(job);
   const TaskId first = task_of(job.priced.plan, "0F1");
   const TaskId second = task_of(job.priced.plan, "0B0");
   CHECK(timeline.begin[second] == timeline.begin[first]);
@@ -212,8 +207,8 @@ TEST_CASE("cpu_logical: an update waits for the gradients of every rank that hol
   PricedPlan plan = priced(system);
   plan.costs = draw(plan.plan, plan.costs, {.stragglers = {{Rank{1}, 3}}}, 0);
   const Job job = job_of(std::move(plan), quick);
-  REQUIRE_FALSE(logical().obstacle(job.priced));
-  const Timeline timeline = ran(job);
+  REQUIRE_FALSE(cpu_logical().obstacle(job.priced));
+  const Timeline timeline = logical_run(job);
   const auto end = [&](const char* task) { return timeline.end[task_of(job.priced.plan, task)]; };
   const Time all = std::max(end("0REDUCE0"), end("0REDUCE1"));
   CHECK(timeline.begin[task_of(job.priced.plan, "0U0")] == all);
@@ -226,7 +221,7 @@ TEST_CASE("cpu_logical: what chance makes slower is busy for longer") {
   PricedPlan plan = priced(two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n"));
   plan.costs = draw(plan.plan, plan.costs, {.stragglers = {{Rank{1}, 8}}}, 0);
   const Job job = job_of(std::move(plan), {.mean_action_ns = 300'000});
-  const Timeline timeline = ran(job);
+  const Timeline timeline = logical_run(job);
   const auto length = [&](const char* text) {
     const TaskId task = task_of(job.priced.plan, text);
     return timeline.end[task] - timeline.begin[task];
@@ -260,8 +255,8 @@ TEST_CASE("data replicas are ranks, and an update waits for the sums of all of t
   CHECK(to_us(expected.begin[task_of(all.plan, "0U0")]) == 10);
   CHECK(to_us(expected.begin[task_of(all.plan, "0U1")]) == 10);
   const Job job = job_of(all, quick);
-  REQUIRE_FALSE(logical().obstacle(job.priced));
-  CHECK(differences(job, ran(job)) == 0);
+  REQUIRE_FALSE(cpu_logical().obstacle(job.priced));
+  CHECK(differences(job, logical_run(job)) == 0);
 }
 
 TEST_CASE("data replicas of random plans run as they are simulated, and alike take no longer") {
@@ -279,11 +274,9 @@ TEST_CASE("data replicas of random plans run as they are simulated, and alike ta
 TEST_CASE("cpu_logical: a deadlock behind a shared link is found with all who wait") {
   Job job = over_one_link("1f1b", Sharing::fair);
   job.priced.plan.input[task_of(job.priced.plan, "2SEND_F3")] = task_of(job.priced.plan, "2B7");
-  const auto outcome = logical().make(job)->run();
-  const auto* halt = std::get_if<Standstill>(&outcome);
-  REQUIRE(halt != nullptr);
-  CHECK(halt->kind == "deadlock");
-  CHECK(halt->text.find("3F3 of rank 3 waits for 2SEND_F3") != std::string::npos);
+  const Standstill halt = halt_of(job);
+  CHECK(halt.kind == "deadlock");
+  CHECK(halt.text.find("3F3 of rank 3 waits for 2SEND_F3") != std::string::npos);
 }
 
 }  // namespace penstock::testing

@@ -4,19 +4,10 @@
 
 #include "sim/base/named.hpp"
 #include "tests/support/jobs.hpp"
-#include "validate/backends/registry.hpp"
 #include "validate/job/recorder.hpp"
 #include "validate/job/run_errors.hpp"
 
 namespace penstock::testing {
-namespace {
-
-const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
-
-Timeline iteration_of(const Job& job) { return completed(cpu_logical().make(job)->run()); }
-
-}  // namespace
-
 // Each plan is run for real, once for warming up and three times more. Simulated with the lengths
 // that its own actions had, an iteration takes what it took, to the nanosecond: the clock of the
 // threads and the simulator follow the same rules, each by itself.
@@ -28,8 +19,7 @@ TEST_CASE("cpu_logical: every schedule of the catalogue runs, with a structure e
       const Job job = job_of(system_of(*entry, ranks, 2 * ranks));
       REQUIRE_FALSE(cpu_logical().obstacle(job.priced));
       const auto backend = cpu_logical().make(job);
-      const Measurement measured =
-          completed(measure(*backend, job, {.iterations = 3, .steady = 100}));
+      const Measurement measured = measured_by(*backend, job, {.iterations = 3, .steady = 100});
       CHECK(measured.iterations.size() == 3);
       const RunErrors errors = run_errors(job, measured);
       CHECK(errors.structure == 0);
@@ -44,7 +34,7 @@ TEST_CASE("cpu_logical: a tensor takes what the job says, behind the one before 
   System system = two_stages("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
   system.hardware = link(2, 4.096e9);
   const Job job = job_of(system);
-  const Timeline ran = iteration_of(job);
+  const Timeline ran = logical_run(job);
   const auto span = [&](const char* text) {
     const TaskId task = task_of(job.priced.plan, text);
     return Span{ran.begin[task], ran.end[task]};
@@ -64,7 +54,7 @@ TEST_CASE("cpu_logical: a tensor takes what the job says, behind the one before 
 TEST_CASE(
     "cpu_logical: the evicted activation starts to come back when it is asked for and all there") {
   const Job job = job_of(system_of(*find_named(schedule_entries(), "bpipe"), 4, 8));
-  const Timeline ran = iteration_of(job);
+  const Timeline ran = logical_run(job);
   std::uint32_t returns = 0;
   for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
     if (job.priced.plan.class_of(task).pass != Pass::send_loaded) continue;

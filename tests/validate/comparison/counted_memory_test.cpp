@@ -3,13 +3,11 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "sim/base/named.hpp"
 #include "sim/engines/events.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/random_system.hpp"
 #include "tests/support/replays.hpp"
-#include "validate/backends/registry.hpp"
 #include "validate/job/replica_ranks.hpp"
 
 // What a run is counted to hold follows from its actions; what a simulation holds, from the effects
@@ -20,7 +18,7 @@ namespace {
 
 /// Whether counted and simulated peaks of a run are equal, and what was run was simulated.
 bool agree(const Job& job) {
-  const auto outcome = find_named(backend_entries(), "cpu_logical")->make(job)->run();
+  const auto outcome = cpu_logical().make(job)->run();
   const auto* timeline = std::get_if<Timeline>(&outcome);
   return timeline != nullptr && differences(job, *timeline) == 0 &&
          counted_memory_peaks(job.priced.plan, job.priced.costs, *timeline) ==

@@ -10,6 +10,7 @@
 
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/jobs.hpp"
 #include "tests/support/small_models.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/job/replica_ranks.hpp"
@@ -24,8 +25,6 @@ namespace penstock::testing {
 namespace {
 
 constexpr double tolerance = 1e-10;
-
-const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
 
 /// A catalogue order over one layer or more a stage. Times are of no matter.
 System trained_system(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
@@ -60,15 +59,8 @@ std::vector<std::uint32_t> first_numbers(std::uint32_t count) {
 
 TrainedNumbers trained(const Job& job) {
   const auto backend = cpu_logical().make(job);
-  const auto outcome = backend->run();
-  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+  timeline_of(backend->run());
   return backend->numbers().value();
-}
-
-Standstill halt_of(const Job& job) {
-  const auto outcome = cpu_logical().make(job)->run();
-  REQUIRE(std::holds_alternative<Standstill>(outcome));
-  return std::get<Standstill>(outcome);
 }
 
 /// The ways in which activations may be kept.
@@ -273,9 +265,8 @@ TEST_CASE("training: real layers are timed as busy kernels are, with a structure
     shape.slices = slices_of(entry);
     const Job job = layered_job(system, small_transformer(), shape);
     const auto backend = cpu_logical().make(job);
-    const auto outcome = measure(*backend, job, {.iterations = 3, .steady = 100});
-    if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-    const RunErrors errors = run_errors(job, std::get<Measurement>(outcome));
+    const RunErrors errors =
+        run_errors(job, measured_by(*backend, job, {.iterations = 3, .steady = 100}));
     CHECK(errors.structure == 0);
     CHECK(errors.measured > Time{});
   }
@@ -293,8 +284,7 @@ TEST_CASE("training: in real time the same model is trained") {
       return;
     }
     const auto backend = realtime.make(job);
-    const auto outcome = backend->run();
-    if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+    timeline_of(backend->run());
     CHECK(largest_error(backend->numbers().value(), right_for(job, 4)) < tolerance);
   }
 }

@@ -35,8 +35,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
-
 Job four_ranks(const JobLength& length = quick) {
   return job_of(system_of(*find_named(schedule_entries(), "1f1b"), 4, 8), length);
 }
@@ -129,9 +127,7 @@ TEST_CASE(
       CAPTURE(processes);
       const Job job = job_of(system_of(*entry, 4, 8));
       ProcessBackend backend(job, cpu_logical().make_part, processes);
-      const auto outcome = measure(backend, job, {.iterations = 2, .steady = 100});
-      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-      const Measurement& measured = std::get<Measurement>(outcome);
+      const Measurement measured = measured_by(backend, job, {.iterations = 2, .steady = 100});
       CHECK(measured.iterations.size() == 2);
       const RunErrors errors = run_errors(job, measured);
       CHECK(errors.structure == 0);
@@ -205,9 +201,7 @@ TEST_CASE("processes: in real time no action begins before its inputs, of whatev
     CHECK(profile[work] >= job.priced.costs.duration[work]);
   }
   for (int run = 0; run < 3; ++run) {
-    const auto outcome = backend.run();
-    if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-    const auto& ran = std::get<Timeline>(outcome);
+    const Timeline ran = timeline_of(backend.run());
     std::uint32_t too_early = 0;
     for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
       if (ran.end[task] < ran.begin[task]) ++too_early;
@@ -241,7 +235,7 @@ TEST_CASE("processes: a deadlock between them is found, with all who wait, as be
 TEST_CASE("processes: a deadlock says the same however ranks are split") {
   Job job = four_ranks();
   job.priced.plan.input[task_of(job.priced.plan, "2SEND_F3")] = task_of(job.priced.plan, "2B7");
-  const std::string text = halt_of(*cpu_logical().make(job)).text;
+  const std::string text = halt_of(job).text;
   CHECK(text.find("3F3 of rank 3 waits for 2SEND_F3") != std::string::npos);
   for (const std::uint32_t processes : {2U, 3U, 4U}) {
     ProcessBackend backend(job, cpu_logical().make_part, processes);

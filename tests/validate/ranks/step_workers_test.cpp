@@ -18,8 +18,6 @@
 namespace penstock::testing {
 namespace {
 
-const BackendEntry& in_logical_time() { return *find_named(backend_entries(), "cpu_logical"); }
-
 std::uint64_t peak_of(const PricedPlan& priced) {
   return std::ranges::max(peaks_of(priced, relax({priced.plan, priced.costs, {}})));
 }
@@ -51,12 +49,6 @@ PricedPlan under_random_conditions() {
     drawn.costs.launch = from_us(0.1 * from_to(0, 20));
   }
   return drawn;
-}
-
-Timeline run_of(const Job& job) {
-  const auto outcome = in_logical_time().make(job)->run();
-  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-  return std::get<Timeline>(outcome);
 }
 
 /// The most transfers that a rank sends or receives at one moment.
@@ -126,7 +118,7 @@ void check_rules(const PricedPlan& priced, const Timeline& timeline) {
 bool runs_as_simulated(PricedPlan plan) {
   const bool waits = plan.conditions.stall_above_bytes || plan.conditions.rendezvous;
   const Job job = penstock::job_of(std::move(plan), {.mean_action_ns = 1'000, .least_work_ns = 0});
-  const auto outcome = in_logical_time().make(job)->run();
+  const auto outcome = cpu_logical().make(job)->run();
   if (const auto* halt = std::get_if<Standstill>(&outcome)) {
     // Actions take other times than asked, so the wrong tensors may come first.
     RC_ASSERT(halt->kind == "deadlock");
@@ -177,7 +169,7 @@ TEST_CASE("cpu_logical: a thousand random plans whose ranks act on each other ru
       PricedPlan plan = under_random_conditions();
       if (!takes_time(plan)) continue;
       if (!std::holds_alternative<Timeline>(simulate(plan))) continue;
-      RC_ASSERT(!in_logical_time().obstacle(plan));
+      RC_ASSERT(!cpu_logical().obstacle(plan));
       ++tried;
       if (runs_as_simulated(std::move(plan))) ++ran;
     }
@@ -189,7 +181,7 @@ TEST_CASE("cpu_logical: with rendezvous a tensor leaves when its reader waits fo
   Conditions conditions;
   conditions.rendezvous = true;
   const Job job = with_slow_links(both_ways, conditions);
-  const Timeline timeline = run_of(job);
+  const Timeline timeline = logical_run(job);
   // Rank 1 runs 1B0 before it wants the second activation.
   CHECK(begin_of(job, timeline, "0SEND_F1") >= end_of(job, timeline, "1B0"));
   CHECK(differences(job, timeline) == 0);
@@ -199,7 +191,7 @@ TEST_CASE("cpu_logical: with blocking sends a rank goes on when its tensors have
   Conditions conditions;
   conditions.blocking_sends = true;
   const Job job = with_slow_links(both_ways, conditions);
-  const Timeline timeline = run_of(job);
+  const Timeline timeline = logical_run(job);
   CHECK(begin_of(job, timeline, "0F1") == end_of(job, timeline, "0SEND_F0"));
   CHECK(differences(job, timeline) == 0);
 }
@@ -215,7 +207,7 @@ TEST_CASE("cpu_logical: a rank sends no more tensors at a time than its limit in
   PricedPlan plan = priced(system);
   plan.conditions.sends_in_flight = plan.conditions.receives_in_flight = 1;
   const Job job = penstock::job_of(std::move(plan), {.mean_action_ns = 40'000, .least_work_ns = 0});
-  const Timeline timeline = run_of(job);
+  const Timeline timeline = logical_run(job);
   CHECK(begin_of(job, timeline, "2SEND_F1") == end_of(job, timeline, "0SEND_F0"));
   CHECK(differences(job, timeline) == 0);
 }
@@ -228,16 +220,14 @@ TEST_CASE("cpu_logical: an action waits until its rank has memory for it") {
   PricedPlan plan = priced(system);
   plan.conditions.stall_above_bytes = 100 + 4096;
   const Job fits = penstock::job_of(plan, {.mean_action_ns = 4'000, .least_work_ns = 0});
-  const Timeline timeline = run_of(fits);
+  const Timeline timeline = logical_run(fits);
   CHECK(differences(fits, timeline) == 0);
   // The tensor of the second microbatch needs the room that 1F0 gives back.
   plan.conditions.stall_above_bytes = 99;
   const Job never = penstock::job_of(plan, {.mean_action_ns = 4'000, .least_work_ns = 0});
-  const auto outcome = in_logical_time().make(never)->run();
-  const auto* halt = std::get_if<Standstill>(&outcome);
-  REQUIRE(halt != nullptr);
-  CHECK(halt->kind == "deadlock");
-  CHECK(halt->text.find("0F0 waits for memory of rank 0") != std::string::npos);
+  const Standstill halt = halt_of(never);
+  CHECK(halt.kind == "deadlock");
+  CHECK(halt.text.find("0F0 waits for memory of rank 0") != std::string::npos);
 }
 
 TEST_CASE("real time and several processes refuse ranks that wait for each other") {

@@ -49,9 +49,7 @@ TEST_CASE("written communication on threads: a tensor moves once its RECV was is
     CAPTURE(entry->name);
     const auto backend = entry->make(job);
     for (int run = 0; run < 2; ++run) {
-      const auto outcome = backend->run();
-      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
-      const auto& ran = std::get<Timeline>(outcome);
+      const Timeline ran = timeline_of(backend->run());
       const TaskId sent = task_of(plan, "0SEND_F1");
       CHECK(ran.begin[sent] >= ran.end[task_of(plan, "1B0")]);
       CHECK(ran.end[sent] == ran.begin[sent] + job.priced.costs.duration_of(plan, sent) +
@@ -65,11 +63,9 @@ TEST_CASE("written communication on threads: who waits for ever is a deadlock wi
   Job job = job_of(late_receives());
   Plan& plan = job.priced.plan;
   plan.input[task_of(plan, "0SEND_F1")] = task_of(plan, "1F1");
-  const auto outcome = find_named(backend_entries(), "cpu_logical")->make(job)->run();
-  const auto* halt = std::get_if<Standstill>(&outcome);
-  REQUIRE(halt != nullptr);
-  CHECK(halt->kind == "deadlock");
-  CHECK(halt->text ==
+  const Standstill halt = halt_of(job);
+  CHECK(halt.kind == "deadlock");
+  CHECK(halt.text ==
         "deadlock: 0B1 of rank 0 waits for 1SEND_B1; 1F1 of rank 1 waits for 0SEND_F1");
 }
 
@@ -77,7 +73,7 @@ TEST_CASE("written communication on threads: an action must wait for the tensor 
   Job job = job_of(late_receives());
   Plan& plan = job.priced.plan;
   plan.input[task_of(plan, "1F1")] = task_of(plan, "0SEND_F0");
-  const auto obstacle = find_named(backend_entries(), "cpu_logical")->obstacle(job.priced);
+  const auto obstacle = cpu_logical().obstacle(job.priced);
   REQUIRE(obstacle);
   CHECK(obstacle->text == "no action that waits for 0SEND_F1 reads it");
 }

@@ -149,14 +149,10 @@ TEST_CASE("reproduce: a row that constants were fitted to is not judged by them"
 }
 
 TEST_CASE("reproduce: a row is shown where it has a part, and once where it has none") {
-  json table = pipeline_table();
-  table["rows"] = {{"a", 2, 4, 15}, {"a", 2, 8, 27}, {"a", 2, 16, 51}};
-  table["judgements"] = json::parse(
-      R"([{"name": "few", "rows": "m == 4"},
-          {"name": "more", "rows": "m == 8", "fit": {"constants": ["pace"], "rows": "m == 4"}}])");
-  const Scratch scratch;
-  write_file(scratch.path("paper.json"), paper_with(table).dump());
-  const Paper paper = read_paper(scratch.path("paper.json"));
+  const Paper paper =
+      read_paper_of(paper_with(pipeline_table({{"a", 2, 4, 15}, {"a", 2, 8, 27}, {"a", 2, 16, 51}},
+                                              R"([{"name": "few", "rows": "m == 4"},
+          {"name": "more", "rows": "m == 8", "fit": {"constants": ["pace"], "rows": "m == 4"}}])")));
   const Reproduction reproduction = reproduce(paper);
   for (const std::string& text :
        {reproduction_markdown(paper, reproduction), reproduction_text(paper, reproduction)}) {

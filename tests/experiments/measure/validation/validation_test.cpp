@@ -11,6 +11,7 @@
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
 #include "tests/support/fake_gpu.hpp"
+#include "tests/support/jobs.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
@@ -18,8 +19,6 @@
 
 namespace penstock::testing {
 namespace {
-
-const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
 
 Validation validated(const std::vector<std::string>& settings = {}) {
   return validate(parse_scenario(scenario_with_link, "two.json", settings), cpu_logical(), {});
