@@ -61,7 +61,8 @@ find_program(python3_program python3)
 if(python3_program)
   install(CODE "
     set(page \"\${CMAKE_INSTALL_PREFIX}/${documents}/embedding/api.md\")
-    execute_process(COMMAND ${python3_program} -X utf8 ${CMAKE_SOURCE_DIR}/experiments/embedding/api --page
+    execute_process(COMMAND \"${python3_program}\" -X utf8
+                            \"${CMAKE_SOURCE_DIR}/experiments/embedding/api\" --page
                     OUTPUT_FILE \"\$ENV{DESTDIR}\${page}\" COMMAND_ERROR_IS_FATAL ANY)
     list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${page}\")
   " COMPONENT dev)

@@ -87,9 +87,9 @@ LayerSpec mamba2(const HfFields& config, double hidden) {
                    {"conv", config.number(mamba_conv).value_or(usual_conv)},
                    {"chunk", config.number(mamba_chunk).value_or(usual_chunk)}},
                   ""};
-  const bool in_bias = flag("use_bias").value_or(flag("mamba_proj_bias").value_or(false));
   layer.numbers["conv_bias"] =
       flag("mamba_conv_bias").value_or(flag("use_conv_bias").value_or(true));
+  const bool in_bias = flag("use_bias").value_or(flag("mamba_proj_bias").value_or(false));
   layer.numbers["in_bias"] = in_bias;
   layer.numbers["out_bias"] = flag("projectors_bias").value_or(in_bias);
   layer.numbers["norm"] = flag("mamba_rms_norm").value_or(true);

@@ -95,20 +95,21 @@ TEST_CASE("a misspelt argument is named with the one that it was meant for") {
 }
 
 TEST_CASE("a command that lacks one of its sizes is recognised, and the error names the flag") {
-  const auto refusal = [](const std::string& text) { return refusal_of_model(text); };
   const std::string heads = "--num-attention-heads 8 --max-position-embeddings 128 ";
   for (const std::string start :
        {"", "#!/bin/bash\ntorchrun --nproc-per-node 8 pretrain_gpt.py "}) {
     CAPTURE(start);
-    CHECK(refusal(start + "--num-layers 4 " + heads).starts_with("--hidden-size is missing"));
-    CHECK(refusal(start + "--hidden-size 64 " + heads).starts_with("--num-layers is missing"));
-    CHECK(refusal(start + "--num-layers 4 --hidden-size 64")
+    CHECK(refusal_of_model(start + "--num-layers 4 " + heads)
+              .starts_with("--hidden-size is missing"));
+    CHECK(refusal_of_model(start + "--hidden-size 64 " + heads)
+              .starts_with("--num-layers is missing"));
+    CHECK(refusal_of_model(start + "--num-layers 4 --hidden-size 64")
               .starts_with("--num-attention-heads is missing"));
   }
-  CHECK(refusal("A=(--num-layers 4 " + heads + ")\ntorchrun x.py ${A[@]}")
+  CHECK(refusal_of_model("A=(--num-layers 4 " + heads + ")\ntorchrun x.py ${A[@]}")
             .starts_with("--hidden-size is missing"));
   // Another command that happens to take one of them does not stand for the arrays.
-  CHECK(refusal("python plan.py --num-layers 9\nA=(" + least + ")\n$RUN") == "accepted");
+  CHECK(refusal_of_model("python plan.py --num-layers 9\nA=(" + least + ")\n$RUN") == "accepted");
 }
 
 TEST_CASE(
