@@ -36,10 +36,10 @@ RankSequences reversed(RankSequences sequences) {
   return sequences;
 }
 
-class Search : public SearchState {
+class Search : public RunningSearch {
  public:
   Search(const OrderProblem& problem, const OrderSearchOptions& options)
-      : SearchState(options),
+      : RunningSearch(options),
         problem_(problem),
         draws_(options.seed),
         scheduler_(problem),

@@ -54,7 +54,7 @@ struct KeptOrder {
 };
 
 /// A search's state, what it found, and the share of its budget that is spent.
-class SearchState {
+class RunningSearch {
  public:
   FoundOrder result() {
     FoundOrder found{.sequences = {}, .forms = {}, .origin = {}, .state = state_, .proven = false};
@@ -67,7 +67,7 @@ class SearchState {
   }
 
  protected:
-  explicit SearchState(const OrderSearchOptions& options) : options_(options) {}
+  explicit RunningSearch(const OrderSearchOptions& options) : options_(options) {}
 
   /// Whether there is something left to find and budget below a share.
   bool open(double share) const { return state_.best > state_.bound && spent_ < share; }

@@ -24,10 +24,10 @@ constexpr std::size_t most_candidates = 4;
 constexpr std::size_t most_cells_to_try = 150, most_cells_to_branch = 72;
 constexpr std::uint64_t nodes_of_try = 30'000;
 
-class FormSearch : public SearchState {
+class FormSearch : public RunningSearch {
  public:
   FormSearch(const OrderProblem& problem, const OrderSearchOptions& options)
-      : SearchState(options),
+      : RunningSearch(options),
         problem_(problem),
         draws_(options.seed),
         times_(problem),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -13,7 +14,7 @@ namespace penstock {
 /// Numbers by name.
 using NamedNumbers = std::map<std::string, double, std::less<>>;
 
-/// A parameter of a layer kind, a codec or a topology.
+/// A number that an entry of a registry takes by name.
 struct Parameter {
   std::string_view name;
   std::string_view summary;

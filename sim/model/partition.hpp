@@ -16,7 +16,7 @@ struct Partition {
   std::vector<std::vector<Rank>> ranks;  // empty: the schedule's placement decides
 };
 
-/// The stage of each layer.
+/// The stage of each layer; the largest number for a layer in none.
 std::vector<std::uint32_t> stage_of_layers(const Partition& partition, std::size_t layers);
 
 /// Parameters that `copies` devices hold in the groups of a rank of each `spread` data replicas.

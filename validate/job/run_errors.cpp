@@ -15,8 +15,8 @@ double share(Time part, Time whole) { return whole > Time{} ? to_us(part) / to_u
 
 double distance(Time a, Time b) { return std::abs(share(a - b, b)); }
 
-/// With the host's time behind each action too.
-PricedPlan with_lengths_of(const Measurement& measured, std::size_t number, const Job& job) {
+/// The plan with the lengths of an iteration's actions, each with the host's time behind it.
+PricedPlan with_lengths_and_host(const Measurement& measured, std::size_t number, const Job& job) {
   PricedPlan priced = with_lengths(job, measured.iterations[number]);
   const Plan& plan = priced.plan;
   for (TaskId task = 0; !measured.host.empty() && task < plan.tasks(); ++task) {
@@ -93,7 +93,7 @@ PricedPlan with_lengths(const Job& job, const Timeline& run) {
 
 std::optional<Timeline> replayed(const Job& job, const Measurement& measured,
                                  std::size_t iteration) {
-  RunOutcome outcome = simulate(with_lengths_of(measured, iteration, job));
+  RunOutcome outcome = simulate(with_lengths_and_host(measured, iteration, job));
   if (auto* const timeline = std::get_if<Timeline>(&outcome)) return std::move(*timeline);
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 namespace penstock {
 namespace {
@@ -48,6 +49,10 @@ class Lowering {
           moved = true;
         }
       }
+    }
+    for (std::uint32_t rank = 0; rank < pipeline_.ranks; ++rank) {
+      if (next[rank] < orders[rank].size())
+        throw std::logic_error("an action waits for an input that never arrives");
     }
     give_slots(orders);
     return program_;

@@ -46,9 +46,10 @@ void draw_numbers(Bf16* to, std::uint64_t count, std::uint64_t seed, double spre
 }
 
 GpuProducts::GpuProducts(const GpuCalls& calls, std::uint32_t sms)
-    : calls_(calls), sms_(sms), workspace_(make_memory(calls, product_workspace)) {
+    : calls_(calls), sms_(sms), workspace_(nullptr, calls.free_memory) {
   const std::string why_not = calls.why_no_products();
   if (!why_not.empty()) throw GpuError("no matrix products: " + why_not);
+  workspace_ = make_memory(calls, product_workspace);
 }
 
 GpuProduct GpuProducts::of(const LayerProduct<Bf16>& product) {
