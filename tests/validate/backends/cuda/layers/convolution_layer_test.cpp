@@ -14,6 +14,8 @@ ConditionalSizes small_images(std::uint32_t kernel, std::uint32_t stride, bool r
   return {{3, 4, 2, 5, 4, kernel, stride, relu}, kernels};
 }
 
+}  // namespace
+
 /// What both kinds have of their sizes and their reference.
 struct OwnImages {
   using Reference = ReferenceLayer;
@@ -67,6 +69,8 @@ struct OwnConditional : OwnImages {
   std::vector<Number*> weight_parts() { return parts(weights.value); }
   std::vector<SumOf<Number>*> sum_parts() { return parts(sums.value); }
 };
+
+namespace {
 
 /// The furthest that gradients are from central differences, over the largest.
 template <template <class> class Own>

@@ -12,6 +12,8 @@ using SmallShape = TransformerForm<small_head>;
 
 SmallShape small_shape(bool gated) { return SmallShape({2, 5, 3, 10, gated}); }
 
+}  // namespace
+
 /// The layer of the reference: two norms, attention and a feed-forward network, with residuals.
 struct ReferenceTransformer {
   ReferenceLayer first_norm, attention, second_norm, mlp;
@@ -71,8 +73,6 @@ struct OwnTransformer {
   std::vector<Number*> weight_parts() { return parts_of(shape, weights.value); }
   std::vector<SumOf<Number>*> sum_parts() { return parts_of(shape, sums.value); }
 };
-
-}  // namespace
 
 // In doubles only the order of sums differs; floats have 24 bits and bf16 numbers 8, of which each
 // of a dozen steps rounds.
