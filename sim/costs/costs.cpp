@@ -323,7 +323,7 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
     }
   }
   fuse_durations(prices, costs.duration);
-  set_step_end(prices, costs);
+  set_step_end(prices, {costs.duration, costs.latency});
   check_totals(plan, costs);
   return costs;
 }

@@ -49,7 +49,7 @@ NextForward next_forward(std::uint32_t stage, double gather_us, const CostInputs
 }
 
 /// Gathers of new weights that overlap the next step's first forwards take as long as those wait.
-void hide_gathers(const CostInputs& inputs, Costs& costs) {
+void hide_gathers(const CostInputs& inputs, ClassTimes times) {
   const Plan& plan = inputs.plan;
   std::map<std::uint32_t, std::vector<std::size_t>> by_rank;  // classes
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
@@ -65,14 +65,14 @@ void hide_gathers(const CostInputs& inputs, Costs& costs) {
     });
     std::vector<NextForward> stages;
     for (const std::size_t c : classes) {
-      const double gather_us = to_us(costs.duration[c] + costs.latency[c]);
+      const double gather_us = to_us(times.duration[c] + times.latency[c]);
       stages.push_back(
           next_forward(inputs.stage_of(plan.classes[c]), gather_us, inputs, forward_us));
     }
     const std::vector<double> waits_us = waits_for_weights(stages);
     for (std::size_t i = 0; i < classes.size(); ++i) {
-      Time& latency = costs.latency[classes[i]];
-      Time& duration = costs.duration[classes[i]];
+      Time& latency = times.latency[classes[i]];
+      Time& duration = times.duration[classes[i]];
       const Time all = duration + latency;
       const Time wait = waits_us[i] < to_us(all) ? from_us(waits_us[i]) : all;
       latency = std::min(latency, wait);
@@ -82,7 +82,7 @@ void hide_gathers(const CostInputs& inputs, Costs& costs) {
 }
 
 /// An update waits for a share of its stage's reductions and gathers where these overlap computing.
-void expose_sums(const CostInputs& inputs, Costs& costs) {
+void expose_sums(const CostInputs& inputs, ClassTimes times) {
   const Demand& demand = inputs.demand;
   const auto overlaps = [&](Pass pass) {
     return pass == Pass::gather_weights ? demand.gathers_overlap : demand.collectives_overlap;
@@ -94,21 +94,21 @@ void expose_sums(const CostInputs& inputs, Costs& costs) {
     const bool sums = work.pass == Pass::reduce_gradient || work.pass == Pass::reduce_early ||
                       work.pass == Pass::gather_weights;
     if (!sums || !overlaps(work.pass)) continue;
-    carried[{index(inputs.plan.link(work.resource).from), work.stage}] += costs.duration[c];
+    carried[{index(inputs.plan.link(work.resource).from), work.stage}] += times.duration[c];
   }
   for (std::size_t c = 0; c < classes.size(); ++c) {
     if (classes[c].pass != Pass::update) continue;
     const auto found = carried.find({classes[c].resource, classes[c].stage});
     if (found == carried.end()) continue;
-    costs.duration[c] += from_us(demand.exposed.sums * to_us(found->second));
+    times.duration[c] += from_us(demand.exposed.sums * to_us(found->second));
   }
 }
 
 }  // namespace
 
-void set_step_end(const CostInputs& inputs, Costs& costs) {
-  if (inputs.demand.exposed.sums > 0) expose_sums(inputs, costs);
-  if (inputs.demand.gathers_overlap) hide_gathers(inputs, costs);
+void set_step_end(const CostInputs& inputs, ClassTimes times) {
+  if (inputs.demand.exposed.sums > 0) expose_sums(inputs, times);
+  if (inputs.demand.gathers_overlap) hide_gathers(inputs, times);
 }
 
 }  // namespace penstock

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "sim/costs/costs.hpp"
+#include "sim/base/time.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/model/partition.hpp"
@@ -23,9 +24,15 @@ struct CostInputs {
   }
 };
 
+/// By work class of a plan, as `Costs` has them: times on ranks and links, and latencies.
+struct ClassTimes {
+  std::vector<Time>& duration;
+  std::vector<Time>& latency;
+};
+
 /// Sets what gathers and updates at the end of a step cost beside the work around them: gathers of
 /// new weights take as long as the next step's first forwards wait for them, and updates wait for a
 /// share of their sums.
-void set_step_end(const CostInputs& inputs, Costs& costs);
+void set_step_end(const CostInputs& inputs, ClassTimes times);
 
 }  // namespace penstock
