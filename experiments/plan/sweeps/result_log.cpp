@@ -47,7 +47,8 @@ namespace {
   throw refused_file(
       path,
       fmt::format(
-          "line {} is configuration {}, expected {}: the file is of another shard; give another -o",
+          "line {} is configuration {}, expected {}: the file is of another shard; give that as "
+          "--shard I/N, or another -o",
           place + 1, found->item, wanted.item));
 }
 

@@ -35,6 +35,12 @@ std::optional<FoundShard> slurm_shard(Environment environment) {
                     "FIRST-LAST:STEP; --shard I/N says which part this is",
                     *task));
   }
+  if (*count == 1) {
+    throw UsageError(
+        fmt::format("SLURM_ARRAY_TASK_ID={}: an array of one task may be the whole sweep or a part "
+                    "of it that runs again; --shard I/N says which, such as --shard 3/4 or 1/1",
+                    *task));
+  }
   return FoundShard{{(*task - first) / step + 1, *count}, "SLURM_ARRAY_TASK_ID"};
 }
 

@@ -31,7 +31,8 @@ struct FoundShard {
 };
 
 /// The shard of a task of a Slurm job array, of a process of Open MPI, or of such a process within
-/// such a task. Nothing outside of both. Throws UsageError for variables that fit no array.
+/// such a task. Nothing outside of both. Throws UsageError for variables that fit no array, and for
+/// an array of one task, which may be a part that runs again.
 std::optional<FoundShard> shard_from_environment(Environment environment);
 
 /// A file name with %i and %n replaced by the number and the count of a shard.

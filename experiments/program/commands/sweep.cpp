@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
@@ -60,11 +61,13 @@ SweepArguments arguments_of(const Options& options) {
   return arguments;
 }
 
-Shard shard_in(const Options& options) {
+/// The part that is asked for; nothing for the whole.
+std::optional<Shard> shard_in(const Options& options) {
+  if (options.dealt) return std::nullopt;
   if (!options.shard.empty()) return shard_of(options.shard);
   const auto found =
       shard_from_environment([](const char* name) -> const char* { return std::getenv(name); });
-  if (!found) return {};
+  if (!found) return std::nullopt;
   say(fmt::format("shard {}/{}, from {}", found->shard.number, found->shard.count, found->from));
   return found->shard;
 }
@@ -131,6 +134,11 @@ std::string totals_text(const Totals& totals, std::uint64_t total, const std::st
   return text + (where.empty() ? "" : "; " + where);
 }
 
+/// Whether a configuration of a whole sweep has a result; a part may well have none of those.
+int exit_of(std::uint64_t rows, std::uint64_t with_result) {
+  return with_result > 0 || rows == 0 ? ExitCode::done : ExitCode::finding;
+}
+
 int run(const Options& options) {
   check_options(options);
   const SweepSpace space = sweep_space_of(arguments_of(options));
@@ -138,7 +146,8 @@ int run(const Options& options) {
     run_dealt(space, read_catalogue());
     return ExitCode::done;
   }
-  const Shard shard = options.dealt ? Shard{} : shard_in(options);
+  const std::optional<Shard> part = shard_in(options);
+  const Shard shard = part.value_or(Shard{});
   const bool to_file = !options.output.empty() && options.output != "-";
   std::string rows;
   Totals totals;
@@ -168,7 +177,7 @@ int run(const Options& options) {
   if (!totals.first_without.empty()) {
     say("the first without a result: " + reason_of_row(totals.first_without));
   }
-  return totals.with_result > 0 || totals.rows == 0 ? ExitCode::done : ExitCode::finding;
+  return part ? ExitCode::done : exit_of(totals.rows, totals.with_result);
 }
 
 int merge(const Options& options) {
@@ -184,7 +193,7 @@ int merge(const Options& options) {
     show(fmt::format("{}; {}\n", totals_text({{merged.rows, merged.with_result}}, merged.rows, ""),
                      options.output));
   }
-  return ExitCode::done;
+  return exit_of(merged.rows, merged.with_result);
 }
 
 int export_rows(const Options& options) {
