@@ -22,6 +22,9 @@ struct Carried {
 Carried carried_by(const std::vector<StageCollective>& collectives, const StageDemand& stage,
                    const ReplicaGroups& replicas);
 
+/// The time of a tensor by the hardware. Throws InputError for one below 0 or NaN.
+TransferTime checked_transfer(const HardwareModel& hardware, double bytes, const Link& way);
+
 /// The time of collectives among holders of a model stage: from the hardware model, which is asked
 /// once, otherwise around a ring.
 class CollectiveTimes {
@@ -31,7 +34,7 @@ class CollectiveTimes {
       : demand_(demand), hardware_(hardware) {}
 
   /// Sequential. `way` leads from a device to the next holder; in a ring the device sends `carried`
-  /// there.
+  /// there. Throws InputError for a time below 0 or NaN.
   TransferTime of(std::uint32_t model_stage, const std::vector<StageCollective>& collectives,
                   const Carried& carried, const Link& way);
 

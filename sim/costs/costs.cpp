@@ -34,7 +34,7 @@ constexpr double most_bytes = 9e18;
 
 /// Rounds to the clock; throws when out of range.
 Time checked_time(double microseconds) {
-  if (microseconds * 1e6 > most_picoseconds) too_long("/model");
+  if (!(microseconds * 1e6 <= most_picoseconds)) too_long("/model");
   return from_us(microseconds);
 }
 
@@ -64,13 +64,22 @@ std::string in_layer(const Layer& layer) {
 /// Whether recomputation of its stage repeats anything of a layer.
 bool is_repeated(const Layer& layer) { return layer.work.repeated != Repeated::nothing; }
 
+/// The time of a pass over a layer, of hardware that may be anybody's; nothing when unknown.
+std::optional<double> pass_us(const Layer& layer, Pass pass, const HardwareModel& hardware) {
+  const auto time = hardware.compute_us(layer, pass);
+  if (!time || *time >= 0) return time;
+  throw InputError(layer.source,
+                   fmt::format("the hardware gives {} us for {}{}; a time is 0 or more", *time,
+                               letters(pass), in_layer(layer)));
+}
+
 /// The time of an action on one layer of its stage.
 double layer_us(const WorkClass& work, const Layer& layer, const HardwareModel& hardware) {
   const bool again = work.recomputes || work.pass == Pass::recompute;
   const double again_us =
-      again && is_repeated(layer) ? hardware.compute_us(layer, Pass::recompute).value_or(0) : 0;
+      again && is_repeated(layer) ? pass_us(layer, Pass::recompute, hardware).value_or(0) : 0;
   if (work.pass == Pass::recompute) return again_us;
-  const auto time = hardware.compute_us(layer, work.pass);
+  const auto time = pass_us(layer, work.pass, hardware);
   if (!time) {
     throw InputError(layer.source, fmt::format("{} is missing{}; the order runs {} of stage {}",
                                                field_for(work.pass), in_layer(layer),
@@ -185,8 +194,8 @@ double host_us(const WorkClass& work, const Prices& prices) {
   if (bytes == 0) return 0;
   const Rank rank{work.resource};
   const bool leaves = work.pass == Pass::forward;
-  const TransferTime time =
-      prices.hardware.transfer(bytes, leaves ? rank : host_memory, leaves ? host_memory : rank);
+  const TransferTime time = checked_transfer(
+      prices.hardware, bytes, leaves ? Link{rank, host_memory} : Link{host_memory, rank});
   return time.occupies_us + time.latency_us;
 }
 
@@ -233,8 +242,7 @@ TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) 
   if (own.sent_bytes) bytes = checked_bytes(*own.sent_bytes);
   if (is_exchange(prices.plan, work)) return {.occupies_us = exchange_us(work, prices)};
   if (own.collectives.empty()) {
-    return prices.hardware.transfer(static_cast<double>(bytes) * own.sent_share, link.from,
-                                    link.to);
+    return checked_transfer(prices.hardware, static_cast<double>(bytes) * own.sent_share, link);
   }
   Carried carried = carried_by(own.collectives, stage, prices.demand.replicas);
   bytes = checked_bytes(carried.bytes);

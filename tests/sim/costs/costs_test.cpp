@@ -3,11 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <optional>
 
 #include "experiments/run/layout/stage_demand.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
@@ -169,6 +171,35 @@ TEST_CASE("a time that the order needs and nobody states is refused, with its fi
   without_weight.backward_input_us = 1;
   CHECK(refusal(one_rank("0F0,0I0,0W0", without_weight)) ==
         "/model/stages/0: backward_weight_us is missing; the order runs W of stage 0");
+}
+
+TEST_CASE("hardware that gives a time below 0, or none at all, is refused with what it is of") {
+  struct Given final : HardwareModel {
+    double pass_us;
+    TransferTime tensor;
+    Given(double pass, TransferTime time) : pass_us(pass), tensor(time) {}
+    std::optional<double> compute_us(const Layer&, Pass) const override { return pass_us; }
+    TransferTime transfer(double, Rank, Rank) const override { return tensor; }
+  };
+  Layer stage = stage_of(1, 1);
+  stage.source = "/model/stages/0";
+  const System system{Placement::loop(2, 1), order_of("0F0,0B0\n1F0,1B0"), {stage, stage}};
+  const ModelGraph model{system.stages, {}};
+  const Partition partition{{{LayerIndex{0}}, {LayerIndex{1}}}, {}};
+  const Plan plan = lowered(system);
+  const auto refusal_of = [&](double pass_us, const TransferTime& tensor) {
+    return refused_at(
+        [&] { price(plan, model, partition, Given(pass_us, tensor), system.training); });
+  };
+  CHECK(refusal_of(1, {1, 1}) == "accepted");
+  CHECK(refusal_of(0, {0, 0}) == "accepted");
+  CHECK(refusal_of(-2, {}) ==
+        "/model/stages/0: the hardware gives -2 us for F; a time is 0 or more");
+  CHECK(refusal_of(NAN, {}) ==
+        "/model/stages/0: the hardware gives nan us for F; a time is 0 or more");
+  for (const TransferTime& time : {TransferTime{-1, 0}, {0, -1}, {NAN, 0}, {0, NAN}}) {
+    CHECK(says(refusal_of(1, time), "for a tensor from rank 0 to rank 1; a time is 0 or more"));
+  }
 }
 
 TEST_CASE("times that the clock cannot hold are refused, however they come about") {
