@@ -61,6 +61,10 @@ Placement place_stages(const ScheduleEntry& entry, std::uint32_t ranks, std::uin
 }
 
 void check_size(const Placement& placement, const ScheduleOptions& options) {
+  if (placement.stage_count() == 0 || options.microbatch_count == 0) {
+    throw RuleError(fmt::format("{} stages and {} microbatches are no schedule: at least 1 of each",
+                                placement.stage_count(), options.microbatch_count));
+  }
   const std::uint64_t actions =
       std::uint64_t{placement.stage_count()} * options.microbatch_count * 3;
   if (actions > Limits::actions) {

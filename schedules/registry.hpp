@@ -52,7 +52,7 @@ std::uint32_t usual_chunks(const ScheduleEntry& entry, const ScheduleOptions& op
 Placement place_stages(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t chunks,
                        const ScheduleOptions& options, std::string_view remedy);
 
-/// Throws RuleError when a schedule would have too many actions.
+/// Throws RuleError when a schedule would have no actions, or too many.
 void check_size(const Placement& placement, const ScheduleOptions& options);
 
 /// Makes the order after checking sizes and options. Throws RuleError.

@@ -8,6 +8,7 @@
 #include "sim/order/schedule.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/ruled_system.hpp"
+#include "tests/support/says.hpp"
 
 // What rules refuse, and what the catalogue says of them.
 
@@ -26,6 +27,17 @@ std::string catalogue_refusal(std::string_view name, const Placement& placement)
 }
 
 }  // namespace
+
+TEST_CASE("no rule makes an order without ranks or without microbatches") {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    CAPTURE(entry->name);
+    const std::uint32_t chunks = usual_chunks(*entry, {8, {}});
+    CHECK(catalogue_refusal(entry->name, {0, chunks, 8}) ==
+          "0 stages and 8 microbatches are no schedule: at least 1 of each");
+    CHECK(says(catalogue_refusal(entry->name, {4, chunks, 0}),
+               " and 0 microbatches are no schedule"));
+  }
+}
 
 TEST_CASE("hanayo of W waves has 2W chunks a rank") {
   CHECK(usual_chunks(rule("hanayo"), {4, {}}) == 2);
