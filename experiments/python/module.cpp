@@ -5,7 +5,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "experiments/input/files/shipped.hpp"
 #include "experiments/input/long_work/budget.hpp"
@@ -17,33 +16,6 @@ namespace {
 
 namespace nb = nanobind;
 
-constexpr std::string_view between = ": ";
-
-/// Where an input is wrong, taken from the text of its error: "FILE: PLACE: what", "FILE: what".
-struct WrongInput {
-  std::string file;
-  std::string place;  // a JSON pointer, or a row and column
-  std::string what;
-};
-
-bool is_place(std::string_view text) {
-  return text.starts_with('/') || text.starts_with("row ") || text.starts_with("line ");
-}
-
-WrongInput wrong_input(const InputError& error) {
-  WrongInput all{.file = "", .place = error.where(), .what = error.what()};
-  if (!all.place.empty()) return all;
-  const std::size_t file_end = all.what.find(between);
-  if (file_end == std::string::npos) return all;
-  all.file = all.what.substr(0, file_end);
-  all.what.erase(0, file_end + between.size());
-  const std::size_t place_end = all.what.find(between);
-  if (place_end == std::string::npos || !is_place(all.what)) return all;
-  all.place = all.what.substr(0, place_end);
-  all.what.erase(0, place_end + between.size());
-  return all;
-}
-
 void set_error(const char* type, nb::object arguments) {
   const nb::object of_type = nb::module_::import_("penstock.errors").attr(type);
   const nb::object value = of_type(*arguments);
@@ -54,8 +26,8 @@ void translate(const std::exception_ptr& error, void* /*unused*/) {
   try {
     std::rethrow_exception(error);
   } catch (const InputError& wrong) {
-    const WrongInput parts = wrong_input(wrong);
-    set_error("ScenarioError", nb::make_tuple(wrong.what(), parts.file, parts.place, parts.what));
+    set_error("ScenarioError",
+              nb::make_tuple(wrong.what(), wrong.file(), wrong.where(), wrong.message()));
   } catch (const UsageError& wrong) {
     set_error("UsageError", nb::make_tuple(wrong.what()));
   } catch (const RuleError& wrong) {

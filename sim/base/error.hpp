@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace penstock {
 
@@ -13,11 +15,28 @@ class InputError : public std::runtime_error {
   InputError(std::string where, const std::string& what)
       : std::runtime_error(what), where_(std::move(where)) {}
   explicit InputError(const std::string& what) : std::runtime_error(what) {}
+  /// Of a file: the text begins with it and with the place, "gpt.json: /schedule/name: …".
+  InputError(std::string file, std::string where, const std::string& what)
+      : std::runtime_error(file + ": " + (where.empty() ? "" : where + ": ") + what),
+        where_(std::move(where)),
+        file_(std::move(file)) {}
 
   const std::string& where() const { return where_; }
+  /// The file, if it is known: then the text begins with it and with the place.
+  const std::string& file() const { return file_; }
+  /// The text with the place in front, if only that is known: "/schedule/name: …".
+  std::string text() const {
+    return where_.empty() || !file_.empty() ? what() : where_ + ": " + what();
+  }
+  /// What is wrong, without file and place.
+  std::string message() const {
+    const std::size_t named = file_.size() + 2 + (where_.empty() ? 0 : where_.size() + 2);
+    return file_.empty() ? what() : std::string(what()).substr(named);
+  }
 
  private:
   std::string where_;
+  std::string file_;
 };
 
 /// A key as one step of a JSON pointer, with the leading slash.

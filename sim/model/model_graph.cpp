@@ -18,7 +18,15 @@ using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirection
 
 Graph graph_of(const ModelGraph& model) {
   Graph graph(model.layers.size());
-  for (const auto& [from, to] : model.edges) boost::add_edge(index(from), index(to), graph);
+  for (std::size_t edge = 0; edge < model.edges.size(); ++edge) {
+    const auto& [from, to] = model.edges[edge];
+    const std::uint32_t last = std::max(index(from), index(to));
+    if (last >= model.layers.size()) {
+      throw InputError(fmt::format("/model/edges/{}", edge),
+                       fmt::format("it names layer {}; there are {}", last, model.layers.size()));
+    }
+    boost::add_edge(index(from), index(to), graph);
+  }
   return graph;
 }
 

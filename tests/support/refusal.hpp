@@ -34,7 +34,7 @@ std::string refused_at(const Call& call) {
   try {
     return result_text(call);
   } catch (const InputError& error) {
-    return error.where().empty() ? error.what() : error.where() + ": " + error.what();
+    return error.text();
   }
 }
 

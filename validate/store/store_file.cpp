@@ -29,7 +29,7 @@ constexpr std::uintmax_t most_checked_bytes = 32 << 20;  // above this a full ch
 std::string first_bytes(const std::string& path, std::size_t most = magic.size()) {
   std::string head(most, '\0');
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
+  if (!file) throw InputError(path, "", fmt::format("cannot open: {}", std::strerror(errno)));
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(file.gcount()));
   return head;
@@ -41,20 +41,20 @@ void check_file(const std::string& path) {
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) {
     throw InputError(
-        fmt::format("{}: cannot open: {}", path, error ? error.message() : std::strerror(ENOENT)));
+        path, "", fmt::format("cannot open: {}", error ? error.message() : std::strerror(ENOENT)));
   }
   if (fs::is_directory(status)) {
-    throw InputError(path + ": it is a folder; a profile store is a file");
+    throw InputError(path, "", "it is a folder; a profile store is a file");
   }
   if (!fs::is_regular_file(status)) {
-    throw InputError(path + ": it is a device or a pipe; a profile store is a file");
+    throw InputError(path, "", "it is a device or a pipe; a profile store is a file");
   }
   const std::string head = first_bytes(path);
   if (head.empty()) {
-    throw InputError(path + ": it is empty; a profile store has tables even without rows");
+    throw InputError(path, "", "it is empty; a profile store has tables even without rows");
   }
   if (head != magic) {
-    throw InputError(path + ": not a profile store: no SQLite header");
+    throw InputError(path, "", "not a profile store: no SQLite header");
   }
 }
 
@@ -168,7 +168,7 @@ std::optional<std::string> why_no_store(Database& database) {
 /// Throws InputError for a file that is not a store.
 void check_tables(const std::string& path, Database& database) {
   if (const auto fault = why_no_store(database)) {
-    throw InputError(fmt::format("{}: {}", path, *fault));
+    throw InputError(path, "", *fault);
   }
 }
 

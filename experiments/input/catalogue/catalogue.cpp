@@ -93,8 +93,8 @@ std::vector<std::string> stated_folders() {
   for (const std::string& folder : all) {
     std::error_code ignored;
     if (fs::is_directory(folder, ignored)) continue;
-    throw InputError(fmt::format(
-        "{}: not a folder; PENSTOCK_HARDWARE takes folders separated by colons", folder));
+    throw InputError(folder, "",
+                     "not a folder; PENSTOCK_HARDWARE takes folders separated by colons");
   }
   return all;
 }
@@ -108,7 +108,7 @@ std::vector<std::string> json_files(const std::string& folder) {
     files.push_back(at->path().string());
   }
   if (error && error != std::errc::no_such_file_or_directory) {
-    throw InputError(fmt::format("{}: cannot read the folder: {}", folder, error.message()));
+    throw InputError(folder, "", "cannot read the folder: " + error.message());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -213,9 +213,10 @@ Machine machine_of_file(Catalogue catalogue, const std::string& path) {
   const std::string name = add_catalogue_file(path, catalogue);
   const CatalogueItem& item = catalogue[name];
   if (item.is == "machine") return with_topology(machine_of(catalogue, item));
-  throw InputError(fmt::format(
-      "{}: \"{}\" is a {} alone; --hardware needs a machine, which joins devices by links", path,
-      name, item.is));
+  throw InputError(path, "",
+                   fmt::format("\"{}\" is a {} alone; --hardware needs a machine, which joins "
+                               "devices by links",
+                               name, item.is));
 }
 
 void note(const json& fact, std::string_view name, Provenance& provenance) {

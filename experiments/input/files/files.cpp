@@ -42,9 +42,8 @@ InputFile open_input(const std::string& path) {
 }
 
 InputError in_file(const std::string& path, const InputError& error) {
-  const std::string place =
-      error.where().empty() ? path : fmt::format("{}: {}", path, error.where());
-  return InputError(fmt::format("{}: {}", place, error.what()));
+  // That of another file, which this one names, keeps its place to itself.
+  return {path, error.file().empty() ? error.where() : "", error.what()};
 }
 
 std::string resolve(const std::string& folder, const std::string& path) {

@@ -48,7 +48,7 @@ auto below(const std::string& where, Step step) {
   try {
     return step();
   } catch (const InputError& error) {
-    throw InputError(where + error.where(), error.what());
+    throw InputError(error.file().empty() ? where + error.where() : where, error.what());
   }
 }
 

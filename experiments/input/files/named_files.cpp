@@ -53,10 +53,10 @@ void confine_named_files(const std::string& folder) {
 void check_confined(const std::string& path) {
   const auto& [name, folder] = confinement();
   if (folder.empty() || is_below(folder, place_of(path))) return;
-  throw InputError(fmt::format(
-      "{}: an input names it, and it leads out of {} (--confine); move it there, or give another "
-      "folder",
-      path, name));
+  throw InputError(path, "",
+                   fmt::format("an input names it, and it leads out of {} (--confine); move it "
+                               "there, or give another folder",
+                               name));
 }
 
 bool leads_below(const std::string& folder, const std::string& path) {
@@ -66,7 +66,7 @@ bool leads_below(const std::string& folder, const std::string& path) {
 void require_json(const std::string& folder, const std::string& path, std::string_view text,
                   const char* needed) {
   if (is_json(text) || leads_below(folder, path)) return;
-  throw InputError(fmt::format("{}: it is no JSON document; {} is needed", path, needed));
+  throw InputError(path, "", fmt::format("it is no JSON document; {} is needed", needed));
 }
 
 InputError without_quotes(const InputError& error) {

@@ -89,10 +89,11 @@ void keep_machine(const JudgedRows& judged, std::vector<LayerRow>& rows) {
     machines.emplace(environment_title(row.stored->row.environment), row.stored->environment);
   }
   if (machines.size() < 2) return;
-  throw InputError(fmt::format(
-      "{}: it has rows of other machines alone, and of several: environments {}; choose one for a "
-      "snapshot: penstock profile snapshot {} --environment N -o FILE.json",
-      judged.source, machines_text(machines), judged.source));
+  throw InputError(
+      judged.source, "",
+      fmt::format("it has rows of other machines alone, and of several: environments {}; choose "
+                  "one for a snapshot: penstock profile snapshot {} --environment N -o FILE.json",
+                  machines_text(machines), judged.source));
 }
 
 using Value = std::optional<double> ProfilePoint::*;
@@ -172,11 +173,11 @@ Profile profile_of(const std::vector<LayerRow>& rows) {
 void check_readable(const JudgedRows& judged) {
   if (judged.unreadable.empty()) return;
   const UnreadableRow& first = judged.unreadable.front();
-  throw InputError(fmt::format(
-      "{}: {} of its rows cannot be read, the first of them {}: {}; save the others: penstock "
-      "profile "
-      "check {} --recover OUT",
-      judged.source, judged.unreadable.size(), index(first.id), first.why, judged.source));
+  throw InputError(
+      judged.source, "",
+      fmt::format("{} of its rows cannot be read, the first of them {}: {}; save the others: "
+                  "penstock profile check {} --recover OUT",
+                  judged.unreadable.size(), index(first.id), first.why, judged.source));
 }
 
 }  // namespace
@@ -205,12 +206,14 @@ LayerProfile layer_profile(const JudgedRows& judged, std::optional<std::int64_t>
   }
   LayerProfile layers{profile_of(rows)};
   if (layers.profile.entries.empty()) {
-    throw InputError(fmt::format(
-        "{}: none of its {} can be used for the forward pass of a layer{}; penstock profile "
-        "check {} says why, penstock calibrate -o {} --layers-of SCENARIO measures layers",
-        judged.source, counted(judged.rows.size(), "row"),
-        environment ? fmt::format(" in environment {}", *environment) : std::string(),
-        judged.source, judged.source));
+    throw InputError(
+        judged.source, "",
+        fmt::format("none of its {} can be used for the forward pass of a layer{}; penstock "
+                    "profile check {} says why, penstock calibrate -o {} --layers-of SCENARIO "
+                    "measures layers",
+                    counted(judged.rows.size(), "row"),
+                    environment ? fmt::format(" in environment {}", *environment) : std::string(),
+                    judged.source, judged.source));
   }
   layers.profile.source = judged.source;
   layers.left_out = judged.rows.size() - layers.profile.rows.size();

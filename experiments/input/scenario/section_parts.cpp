@@ -46,11 +46,14 @@ std::string named_file(const std::string& source, const std::string& folder, con
   // An order that the viewer opens is the source of its scenario: the user names it.
   if (place != fs::absolute(source, ignored)) check_confined(place);
   if (fs::path(path).is_absolute() || fs::exists(place, ignored)) return place;
+  // A document without a file has no folder of its own.
+  const bool own_folder = !folder.empty() || fs::exists(source, ignored);
   const std::string against =
-      source == "-" ? "the working folder" : fmt::format("the folder of {}", source);
+      own_folder ? fmt::format("the folder of {}", source) : "the working folder";
   throw InputError(
-      fmt::format("{}: cannot open: No such file or directory; \"{}\" of {} is relative to {}{}",
-                  place, path, pointer, against, hint(folder, path)));
+      place, "",
+      fmt::format("cannot open: No such file or directory; \"{}\" of {} is relative to {}{}", path,
+                  pointer, against, hint(folder, path)));
 }
 
 void check_one_of(const nlohmann::json& section, const char* place,

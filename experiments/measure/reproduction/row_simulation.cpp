@@ -35,9 +35,7 @@ auto about(const RowCase& row, Step step) {
   try {
     return step();
   } catch (const InputError& error) {
-    throw in_file(row.of.paper.source_file,
-                  InputError(label_of(row),
-                             error.where() + (error.where().empty() ? "" : ": ") + error.what()));
+    throw InputError(row.of.paper.source_file, label_of(row), error.text());
   }
 }
 

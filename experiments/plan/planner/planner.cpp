@@ -176,7 +176,7 @@ Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
     }
     return trial_of(layout, Simulation(layout, std::move(hardware)));
   } catch (const InputError& error) {
-    return refused(error.where().empty() ? error.what() : error.where() + ": " + error.what());
+    return refused(error.text());
   } catch (const OverBudget&) {
     return refused(too_large_to_simulate);
   }

@@ -29,7 +29,7 @@ std::optional<RowLabel> label_of_row(std::string_view row);
 
 /// An error of a whole file, with its name in front.
 inline InputError refused_file(const std::string& path, const std::string& what) {
-  return InputError(path + ": " + what);
+  return {path, "", what};
 }
 
 /// Reads a file line by line, without its line ends, and forgets each.

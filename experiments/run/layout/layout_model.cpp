@@ -232,8 +232,7 @@ std::vector<ModelGraph> graphs_of(const LayerInputs& inputs) {
     return models;
   } catch (const InputError& error) {
     if (!inputs.from_file) throw;
-    const std::string place = error.where().empty() ? "" : error.where() + ": ";
-    throw InputError("/model/file", place + error.what());
+    throw InputError("/model/file", error.text());
   }
 }
 

@@ -89,6 +89,8 @@ TEST_CASE("layers are ordered by their edges, and otherwise as they were given")
       "layer 1 depends on itself through a cycle of edges; a model is a graph without cycles",
       InputError);
   CHECK_THROWS_AS(order_of(model_of(1, {{0, 0}})), InputError);
+  CHECK_THROWS_WITH_AS(order_of(model_of(2, {{0, 1}, {5, 0}})), "it names layer 5; there are 2",
+                       InputError);
 }
 
 }  // namespace penstock::testing

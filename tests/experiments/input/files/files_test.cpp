@@ -1,6 +1,7 @@
 #include "experiments/input/files/files.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -274,6 +275,22 @@ TEST_CASE("the file at fault stands in front of the place within it") {
   CHECK(std::string(in_file("s.json", InputError("/model", "it is wrong")).what()) ==
         "s.json: /model: it is wrong");
   CHECK(std::string(in_file("s.json", InputError("it is empty")).what()) == "s.json: it is empty");
+}
+
+TEST_CASE("an error keeps file, place and message apart; that of a named file is a message") {
+  const auto parts = [](const InputError& error) {
+    return fmt::format("{} | {} | {}", error.file(), error.where(), error.message());
+  };
+  const InputError error("/model", "it is wrong");
+  CHECK(parts(error) == " | /model | it is wrong");
+  CHECK(error.text() == "/model: it is wrong");
+  const InputError of_file = in_file("m.json", error);
+  CHECK(parts(of_file) == "m.json | /model | it is wrong");
+  CHECK(of_file.text() == "m.json: /model: it is wrong");
+  const InputError outer = in_file("s.json", of_file);
+  CHECK(parts(outer) == "s.json |  | m.json: /model: it is wrong");
+  CHECK(refused_at([&] { below("/hardware/file", [&] { throw of_file; }); }) ==
+        "/hardware/file: m.json: /model: it is wrong");
 }
 
 }  // namespace penstock::testing
