@@ -116,6 +116,8 @@ void bind_orders(nb::module_& module) {
         return lost_text(order.order.schedule, order.carried.left_out, order.order.slices,
                          order.order.weights);
       });
+  module.def(
+      "check_torch", [](const std::string& torch) { version_of(torch); }, nb::arg("torch"));
   module.def("schedule", order_by_name, nb::arg("name"), nb::arg("ranks"), nb::arg("microbatches"),
              nb::arg("chunks"), nb::arg("options"), nb::call_guard<nb::gil_scoped_release>());
   module.def("order_of_csv", order_in_csv, nb::arg("name"), nb::arg("text"), nb::arg("chains"),

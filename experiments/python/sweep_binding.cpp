@@ -116,6 +116,15 @@ Column column_of_cells(const std::string& name, const std::vector<const TableCel
   return column;
 }
 
+/// Step times where no row has one.
+Column no_step_times(std::size_t rows) {
+  const TableCell none;
+  const std::vector<double> values(rows, std::numeric_limits<double>::quiet_NaN());
+  Column column = own_column("makespan_us", ColumnType::float64, values);
+  set_present(column, std::vector<const TableCell*>(rows, &none));
+  return column;
+}
+
 std::shared_ptr<const Table> table_of(const SweepRows& rows) {
   const RowTable read = row_table_of(rows.text);
   auto table = std::make_shared<Table>();
@@ -124,6 +133,9 @@ std::shared_ptr<const Table> table_of(const SweepRows& rows) {
     for (const auto& row : read.rows) cells.push_back(&row[i]);
     table->columns.push_back(
         std::make_shared<const Column>(column_of_cells(read.columns[i], cells)));
+  }
+  if (rows.count.with_result == 0) {
+    table->columns.push_back(std::make_shared<const Column>(no_step_times(read.rows.size())));
   }
   return table;
 }

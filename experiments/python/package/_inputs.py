@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import numbers
+import operator
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -40,27 +42,97 @@ set_max_memory()
 
 def path_of(file: str | os.PathLike[str]) -> str:
     """The path of an input: of a file, or of one that comes with Penstock."""
-    return _core.input_path(os.fspath(file))
+    return _core.input_path(path_text(file))
+
+
+def path_text(file: str | os.PathLike[str]) -> str:
+    try:
+        return os.fsdecode(file)
+    except TypeError:
+        raise UsageError(f"expected a path, got {type(file).__name__}") from None
 
 
 def source_of(scenario: Scenario, settings: Settings | None) -> Source:
     """A scenario as the C++ side takes it: its name, its text if it is no file, its settings."""
     if isinstance(scenario, Mapping):
-        return "scenario", value_text(scenario), settings_of(settings)
+        return "scenario", value_text(scenario, "scenario"), settings_of(settings)
     return path_of(scenario), None, settings_of(settings)
 
 
-def settings_of(settings: Settings | None) -> list[str]:
-    return [f"{pointer}={value_text(value)}" for pointer, value in (settings or {}).items()]
+def mapping_of(name: str, values: Mapping[Any, Any] | None) -> Mapping[Any, Any]:
+    """An argument that maps pointers to values."""
+    if values is None or isinstance(values, Mapping):
+        return values or {}
+    raise UsageError(f"{name}: expected a mapping of pointers to values, got {type(values).__name__}")
 
 
-def value_text(value: Any) -> str:
+def settings_of(settings: Settings | None, name: str = "set") -> list[str]:
+    return [
+        f"{pointer}={value_text(value, f'{name}: {pointer}')}"
+        for pointer, value in mapping_of(name, settings).items()
+    ]
+
+
+def list_of(name: str, values: Iterable[Any]) -> list[Any]:
+    """An argument that is a list, or anything else with items; a text is one item."""
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise UsageError(f"{name} is {values!r}: a list is expected")
+    return list(values)
+
+
+def whole(name: str, value: Any, most: int = 2**32 - 1) -> int:
+    """An argument that is a whole number; its function knows its range."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise UsageError(f"{name} is {value!r}: expected a whole number") from None
+    if not 0 <= number <= most:
+        raise UsageError(f"{name} is {number}: it must be from 0 to {most}")
+    return number
+
+
+def whole_if_given(name: str, value: Any, most: int = 2**32 - 1) -> int | None:
+    return None if value is None else whole(name, value, most)
+
+
+def number(name: str, value: Any) -> float:
+    """An argument that is a number."""
+    if isinstance(value, numbers.Real):
+        return float(value)
+    raise UsageError(f"{name} is {value!r}: expected a number")
+
+
+def number_if_given(name: str, value: Any) -> float | None:
+    return None if value is None else number(name, value)
+
+
+def value_text(value: Any, place: str) -> str:
     """A value as JSON: a path as its text, what has `tolist` or `item`, such as arrays and numbers
-    of numpy, as a list or number."""
+    of numpy, as a list or number. Errors name the place within the value, as a JSON pointer."""
     try:
         return json.dumps(value, allow_nan=False, default=_plain)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{str(value)[:60]}: {error}") from None
+        pointer, why = _first_wrong(value) or ("", str(error))
+        raise UsageError(f"{place}: {pointer}{': ' if pointer else ''}{why}") from None
+
+
+def _first_wrong(value: Any) -> tuple[str, str] | None:
+    """The first part of a value that JSON does not have, and why."""
+    parts: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, Mapping):
+        parts = value.items()
+    elif isinstance(value, (list, tuple)):
+        parts = enumerate(value)
+    for key, part in parts:
+        try:
+            json.dumps({key: part}, allow_nan=False, default=_plain)
+        except (TypeError, ValueError) as error:
+            pointer, why = _first_wrong(part) or ("", str(error))
+            step = str(key).replace("~", "~0").replace("/", "~1")
+            return f"/{step}{pointer}", why
+    if isinstance(value, float):
+        return "", f"{value} is not finite"
+    return None
 
 
 def _plain(other: Any) -> Any:
@@ -74,8 +146,9 @@ def _plain(other: Any) -> Any:
     raise TypeError(f"expected numbers, texts, lists, mappings or paths, got {type(other).__name__}")
 
 
-def values_text(pointer: str, values: Iterable[Any]) -> str:
+def values_text(name: str, pointer: str, values: Iterable[Any]) -> str:
     """As the program takes an axis: "/pointer=8,16", or "/pointer=8..64:8" for a range."""
     if isinstance(values, range) and len(values) > 1 and values.step > 0:
         return f"{pointer}={values[0]}..{values[-1]}:{values.step}"
-    return f"{pointer}={','.join(value_text(value) for value in values)}"
+    place = f"{name}: {pointer}"
+    return f"{pointer}={','.join(value_text(value, place) for value in list_of(place, values))}"

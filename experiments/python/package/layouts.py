@@ -9,7 +9,18 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from . import _core
-from ._inputs import Settings, path_of, settings_of, values_text
+from ._inputs import (
+    Settings,
+    list_of,
+    mapping_of,
+    number,
+    path_of,
+    path_text,
+    settings_of,
+    values_text,
+    whole,
+    whole_if_given,
+)
 from .errors import UsageError
 from .runs import Run, run
 from .units import Seconds
@@ -165,26 +176,26 @@ def layout(
     free, `budget_s` how many seconds each core searches at most.
     """
     restrictions = [
-        values_text(pointer, values if isinstance(values, (list, tuple, range)) else [values])
-        for pointer, values in (only or {}).items()
+        values_text("only", pointer, values if isinstance(values, (list, tuple, range)) else [values])
+        for pointer, values in mapping_of("only", only).items()
     ]
     return Layouts(
         _core.layout(
             path_of(model),
-            os.fspath(hardware),
-            devices,
+            path_text(hardware),
+            whole("devices", devices),
             framework,
-            sequence,
-            microbatch,
-            global_batch,
+            whole_if_given("sequence", sequence),
+            whole_if_given("microbatch", microbatch),
+            whole_if_given("global_batch", global_batch),
             settings_of(set),
             restrictions,
-            list(partitions),
+            list_of("partitions", partitions),
             lossy,
             offload,
-            best,
-            headroom,
-            budget_s,
-            jobs,
+            whole("best", best),
+            number("headroom", headroom),
+            number("budget_s", budget_s),
+            whole_if_given("jobs", jobs),
         )
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Union, overload
 
 from . import _core
-from ._inputs import Source, settings_of
+from ._inputs import Source, list_of, settings_of, whole, whole_if_given
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,12 +46,19 @@ class Order:
         or two for an order that is laid out in both directions. Raises
         `ScenarioError` with row and column for the first fault.
         """
-        return cls(_core.order_of_csv(name, text, [list(chain) for chain in chains]))
+        numbers = [
+            [whole("chains", stage) for stage in list_of("chains", chain)]
+            for chain in list_of("chains", chains)
+        ]
+        return cls(_core.order_of_csv(name, text, numbers))
 
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[Action]], *, name: str = "order") -> Order:
         """Makes an order from the actions of each rank."""
-        lines = (",".join(_cell(action) for action in row) + "\n" for row in rows)
+        lines = (
+            ",".join(_cell(action) for action in list_of(f"row {number}", row)) + "\n"
+            for number, row in enumerate(list_of("rows", rows))
+        )
         return cls.from_csv("".join(lines), name=name)
 
     @property
@@ -87,7 +94,7 @@ class Order:
 
     def stages_of(self, rank: int) -> list[int]:
         """The stages that a rank holds."""
-        return self._core.stages_of(rank)
+        return self._core.stages_of(whole("rank", rank))
 
     def to_csv(self, *, comms: bool = False, fsdp: bool = False, torch: str = "2.15") -> str:
         """The order in PyTorch's notation.
@@ -96,6 +103,7 @@ class Order:
         reductions; with `fsdp` it also gathers and frees weights. Warns of an order
         that runs in another way without its rule.
         """
+        _core.check_torch(torch)
         self._warn_of_losses()
         return self._core.comms(fsdp, torch) if comms or fsdp else self._core.csv()
 
@@ -169,7 +177,13 @@ def schedule(
     Further options are those of the rule, such as `group=4`. Raises `UsageError`
     for an unknown name, and for sizes that the rule does not support.
     """
-    core = _core.schedule(name, ranks, microbatches, chunks, settings_of(options))
+    core = _core.schedule(
+        name,
+        whole("ranks", ranks),
+        whole("microbatches", microbatches),
+        whole_if_given("chunks", chunks),
+        settings_of(options, "options"),
+    )
     return Order(core)
 
 
@@ -180,7 +194,7 @@ class Rule:
         self.name: str = getattr(make, "__name__", "rule")
         self.__doc__ = make.__doc__
         self._make = make
-        self._chunks = chunks
+        self._chunks = whole_if_given("chunks", chunks)
         names = inspect.signature(make).parameters
         self._takes = [name for name in ("ranks", "microbatches", "chunks") if name in names]
         if not {"ranks", "microbatches"} <= set(self._takes):

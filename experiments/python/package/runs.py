@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from . import _core
-from ._inputs import Scenario, Settings, Source, source_of
-from .errors import UnfinishedError
+from ._inputs import Scenario, Settings, Source, number_if_given, source_of, whole
+from .errors import UnfinishedError, UsageError
 from .orders import Order, Rule
 from .tables import Table
 from .units import Bytes, Seconds
@@ -189,6 +189,8 @@ class Run:
         """The timeline as SVG; lengths are in 1/96 inch."""
         if not self.finished:
             raise self._unfinished()
+        if theme not in ("light", "dark"):
+            raise UsageError(f'theme "{theme}": expected light or dark')
         return self._core.svg(width, height, title, theme == "dark")
 
     def report(self, *, all: bool = False, verbose: bool = False) -> str:
@@ -237,7 +239,8 @@ def run(
 
     `schedule` replaces the order of the scenario: by a name, an `Order`, or a rule
     of your own. How an order runs, such as its overlap and communication, is as the
-    scenario states it. With `repeat`, so many draws of chance are simulated, and
+    scenario states it; an `Order` and a rule place their stages themselves,
+    whatever /partition/ranks says. With `repeat`, so many draws of chance are simulated, and
     `to_dict()["repeat"]` has the distribution of step times. With `tokens` of a
     whole training, `to_dict()["training"]` has its days and cost.
 
@@ -251,12 +254,31 @@ def run(
         if isinstance(schedule, str):
             source = _with_schedule(source, {"name": schedule})
         elif schedule is not None:
-            order = schedule if isinstance(schedule, Order) else schedule.order_for(source)
+            order = _order_of(schedule, source)
             order._warn_of_losses()
             source, name = _with_order(source, order, Path(folder)), order.name
         return Run(
-            _core.run(*source, name, engine, repeat, tokens, price_per_device_hour, allow_stale)
+            _core.run(
+                *source,
+                name,
+                engine,
+                whole("repeat", repeat),
+                number_if_given("tokens", tokens),
+                number_if_given("price_per_device_hour", price_per_device_hour),
+                allow_stale,
+            )
         )
+
+
+def _order_of(schedule: Order | Rule, source: Source) -> Order:
+    if isinstance(schedule, Order):
+        return schedule
+    if isinstance(schedule, Rule):
+        return schedule.order_for(source)
+    what = f"schedule is a {type(schedule).__name__}"
+    if callable(schedule):
+        raise UsageError(f"{what}: penstock.rule makes a rule of it")
+    raise UsageError(f"{what}: expected a name, an Order or a rule")
 
 
 def _with_schedule(source: Source, order: dict[str, Any]) -> Source:

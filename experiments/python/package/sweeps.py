@@ -7,7 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
-from ._inputs import Scenario, Settings, source_of, value_text, values_text
+from ._inputs import (
+    Scenario,
+    Settings,
+    list_of,
+    mapping_of,
+    source_of,
+    value_text,
+    values_text,
+    whole,
+    whole_if_given,
+)
 from .errors import UsageError
 from .tables import Column, Table
 
@@ -106,21 +116,31 @@ def sweep(
     A configuration that cannot run is a row with its reason. Raises `UsageError`
     for a pointer that no scenario has.
     """
-    axes = [_axis(pointers, values) for pointers, values in (vary or {}).items()]
+    axes = [_axis(pointers, values) for pointers, values in mapping_of("vary", vary).items()]
     source, text, settings = source_of(base, set)
     return Sweep(
         _core.sweep(
-            source, text, settings, axes, list(where), list(results), sample, method, seed, jobs
+            source,
+            text,
+            settings,
+            axes,
+            list_of("where", where),
+            list_of("results", results),
+            whole_if_given("sample", sample),
+            method,
+            whole("seed", seed, 2**64 - 1),
+            whole_if_given("jobs", jobs),
         )
     )
 
 
 def _axis(pointers: str | tuple[str, ...], values: Iterable[Any]) -> str:
     if isinstance(pointers, str):
-        return values_text(pointers, values)
-    rows = [tuple(row) for row in values]
+        return values_text("vary", pointers, values)
+    place = f"vary {pointers}"
+    rows = [list_of(place, row) for row in list_of(place, values)]
     for row in rows:
         if len(row) != len(pointers):
-            raise UsageError(f"vary {pointers}: {value_text(row)} has {len(row)} values")
+            raise UsageError(f"{place}: {value_text(row, place)} has {len(row)} values")
     columns = [[row[i] for row in rows] for i in range(len(pointers))]
-    return "&".join(values_text(*one) for one in zip(pointers, columns))
+    return "&".join(values_text("vary", *one) for one in zip(pointers, columns))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 
 class Seconds(float):
     """A time: a float in seconds that is exact in picoseconds.
@@ -18,8 +20,9 @@ class Seconds(float):
     """Picoseconds, exact."""
 
     def __new__(cls, ps: int) -> Seconds:
-        value = super().__new__(cls, ps / 1e12)
-        value.ps = ps
+        whole = operator.index(ps)
+        value = super().__new__(cls, whole / 1e12)
+        value.ps = whole
         return value
 
     @property

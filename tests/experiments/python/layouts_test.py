@@ -108,12 +108,15 @@ class Layouts(unittest.TestCase):
             {"framework": "jax"},
             {"only": {"/schedule/nam": 1}},
             {"partitions": ["evn"]},
+            {"partitions": "even"},
+            {"devices": -1},
+            {"only": ["/schedule/name"]},
             {"headroom": 2},
             {"budget_s": 0},
         ):
             with self.subTest(arguments), self.assertRaises(ps.UsageError):
                 ps.layout(MODEL, **(MACHINE | arguments))
-        with self.assertRaises(ps.ScenarioError):
+        with self.assertRaisesRegex(ps.ScenarioError, "is relative to the working folder"):
             ps.layout("none.json", **MACHINE)
 
 

@@ -63,13 +63,20 @@ class ByName(unittest.TestCase):
             ("1f1b", {"ranks": 4, "microbatches": 8, "chunks": 2}),
             ("1f1b", {"ranks": 4, "microbatches": 8, "group": 2}),
             ("dualpipe", {"ranks": 3, "microbatches": 8}),
+            ("1f1b", {"ranks": -1, "microbatches": 8}),
+            ("1f1b", {"ranks": 4.0, "microbatches": 8}),
         ):
             with self.subTest(name, **arguments), self.assertRaises(ps.UsageError):
                 ps.schedule(name, **arguments)
         with self.assertRaisesRegex(ps.UsageError, "known: 2.9"):
             ps.schedule("1f1b", ranks=2, microbatches=2).to_csv(comms=True, torch="1.0")
-        with self.assertRaises(ps.UsageError):
-            ps.schedule("1f1b", ranks=2, microbatches=2).stages_of(2)
+        with self.assertRaisesRegex(ps.UsageError, "known: 2.9"):
+            ps.schedule("1f1b", ranks=2, microbatches=2).to_csv(torch="9.9")
+        for wrong in (2, -1):
+            with self.assertRaises(ps.UsageError):
+                ps.schedule("1f1b", ranks=2, microbatches=2).stages_of(wrong)
+        with self.assertRaisesRegex(ps.UsageError, "row 0 is '0F0': a list is expected"):
+            ps.Order.from_rows(["0F0"])
 
 
 class OfOnesOwn(unittest.TestCase):

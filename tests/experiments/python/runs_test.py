@@ -1,6 +1,7 @@
 """Runs: the numbers of `penstock run --json`, their units, errors and findings."""
 
 import array
+import decimal
 import json
 import os
 import pathlib
@@ -153,6 +154,7 @@ class Units(unittest.TestCase):
         self.assertEqual((str(time), repr(time)), ("31.05 ms", "Seconds(0.03105)"))
         self.assertEqual((time * 2, time.us, time.ms), (0.0621, 31050.0, 31.05))
         self.assertEqual(str(ps.Seconds(0)), "0 ps")
+        self.assertRaises(TypeError, ps.Seconds, 1.5)
         copied = pickle.loads(pickle.dumps(time))
         self.assertEqual((copied, copied.ps), (time, time.ps))
 
@@ -215,9 +217,32 @@ class Errors(unittest.TestCase):
             {"repeat": 10_000_000},
             {"tokens": -1},
             {"price_per_device_hour": 2},
+            {"set": ["/schedule/name=1f1b"]},
         ):
             with self.subTest(arguments), self.assertRaises(ps.UsageError):
                 ps.run(FIRST, **arguments)
+        for name, wrong in (
+            ("repeat", -1),
+            ("repeat", 1.5),
+            ("tokens", "15T"),
+            ("schedule", lambda ranks, microbatches: []),
+        ):
+            with self.subTest(name), self.assertRaisesRegex(ps.UsageError, f"^{name} is "):
+                ps.run(FIRST, **{name: wrong})
+        for wrong in (5, None, [1]):
+            with self.subTest(wrong), self.assertRaisesRegex(ps.UsageError, "expected a path"):
+                ps.run(wrong)
+        self.assertEqual(ps.run(os.fsencode(FIRST)).step_time, ps.run(FIRST).step_time)
+
+    def test_a_value_that_json_lacks_is_named_by_its_pointer(self):
+        for wrong, why in ((float("nan"), "nan is not finite"), (decimal.Decimal(1), "got Decimal")):
+            base = stages(2, 4)
+            base["model"]["stages"][1] = {**base["model"]["stages"][1], "forward_us": wrong}
+            expected = f"^scenario: /model/stages/1/forward_us: .*{why}"
+            with self.subTest(wrong), self.assertRaisesRegex(ps.UsageError, expected):
+                ps.run(base)
+        with self.assertRaisesRegex(ps.UsageError, "^set: /chance/samples: /1: nan is not finite"):
+            ps.run(FIRST, set={"/chance/samples": [1, float("nan")]})
 
     def test_all_errors_have_one_base(self):
         for kind in (ps.ScenarioError, ps.UsageError, ps.UnfinishedError):
@@ -231,6 +256,8 @@ class Pictures(unittest.TestCase):
         self.assertNotEqual(run.svg(theme="dark", width=400), run.svg())
         with self.assertRaises(ps.UsageError):
             run.svg(width=1)
+        with self.assertRaisesRegex(ps.UsageError, "expected light or dark"):
+            run.svg(theme="x")
 
 
 if __name__ == "__main__":

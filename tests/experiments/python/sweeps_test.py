@@ -71,6 +71,24 @@ class Rows(unittest.TestCase):
             with self.subTest(arguments), self.assertRaisesRegex(ps.UsageError, "it must be from 1 to"):
                 ps.sweep(FIRST, AXES, **arguments)
 
+    def test_a_text_is_no_list(self):
+        vary = {"/schedule/microbatches": [4, 8]}
+        for arguments in (
+            {"vary": {"/schedule/name": "gpipe"}},
+            {"vary": {"/schedule/microbatches": 8}},
+            {"vary": {("/schedule/name",): "gpipe"}},
+            {"vary": vary, "where": "/schedule/microbatches>=8"},
+            {"vary": vary, "results": "/ranks/0/idle_us"},
+        ):
+            with self.subTest(arguments), self.assertRaisesRegex(ps.UsageError, "a list is expected"):
+                ps.sweep(FIRST, **arguments)
+        with self.assertRaisesRegex(ps.UsageError, "^jobs is -1: "):
+            ps.sweep(FIRST, vary, jobs=-1)
+
+    def test_a_sweep_without_any_result_has_no_step_times(self):
+        sweep = ps.sweep(stages(4, 8), {"/schedule/name": ["zb-v", "v-half"]})
+        self.assertEqual((sweep.with_result, sweep["makespan_us"].tolist()), (0, [None, None]))
+
     def test_a_mapping_and_a_sweep_file_are_bases(self):
         sweep = ps.sweep(stages(4, 8), {"/schedule/microbatches": [4, 8]})
         self.assertEqual(sweep["makespan_us"].tolist(), [21, 33])
