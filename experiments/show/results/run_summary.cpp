@@ -8,6 +8,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/layout/spread.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/module_report.hpp"
@@ -15,6 +16,8 @@
 #include "experiments/show/results/cost_report.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"
+#include "sim/base/numbers.hpp"
+#include "sim/order/placement.hpp"
 #include "sim/report/idle.hpp"
 
 namespace penstock {
@@ -94,14 +97,26 @@ std::string experts_text(const Degrees& degrees) {
                      whole ? fmt::format(", each on {}", degrees.expert_tensor) : "");
 }
 
-std::string layout_text(const Layout& layout) {
+/// " (2 chunks each)", or how many stages there are where ranks hold unequal numbers.
+std::string chunks_text(const Layout& layout) {
+  const Placement& placement = layout.placement;
+  bool even = true;
+  for (const Rank rank : Numbers<Rank>(placement.ranks())) {
+    even = even && placement.stages_of(rank).size() == placement.stages_of(Rank{}).size();
+  }
+  if (!even && !layout.module && further_pieces(layout) == 0) {
+    return fmt::format(" ({} stages)", placement.chains().front().size());
+  }
   const std::uint32_t chunks = chunks_of(layout);
+  return chunks > 1 ? fmt::format(" ({} chunks each)", chunks) : "";
+}
+
+std::string layout_text(const Layout& layout) {
   const Degrees& degrees = layout.degrees;
-  const std::string each = chunks > 1 ? fmt::format(" ({} chunks each)", chunks) : "";
-  return line("layout",
-              fmt::format("{}: {} pipeline{} × {} tensor × {} data × {} context{}",
-                          counted(devices_of(layout), "device"), pipeline_ranks(layout), each,
-                          degrees.tensor, degrees.data, degrees.context, experts_text(degrees))) +
+  return line("layout", fmt::format("{}: {} pipeline{} × {} tensor × {} data × {} context{}",
+                                    counted(devices_of(layout), "device"), pipeline_ranks(layout),
+                                    chunks_text(layout), degrees.tensor, degrees.data,
+                                    degrees.context, experts_text(degrees))) +
          line("batch", fmt::format("{}, global batch {}",
                                    counted(layout.microbatches, "microbatch", "microbatches"),
                                    number_text(global_batch_of(layout))));

@@ -48,6 +48,14 @@ TEST_CASE("a report begins with what a person acts on, then the layout") {
   CHECK(has_line(text, "batch        16 microbatches, global batch 32"));
 }
 
+TEST_CASE("a report says how many stages there are where ranks hold unequal numbers") {
+  const std::string text =
+      table_with(5, {"/schedule/name=gpipe", R"(/partition={"stages": [[0], [1], [2], [3], [4]],
+                                                 "ranks": [[0], [1], [2], [0], [1]]})"});
+  CHECK(has_line(text,
+                 "layout       3 devices: 3 pipeline (5 stages) × 1 tensor × 1 data × 1 context"));
+}
+
 TEST_CASE("a run without flushes has no steps: its report and its picture have a makespan") {
   for (const auto& [schedule, name] :
        {std::pair{"1f1b", "step time"}, {"pipedream", "makespan"}, {"pipedream-2bw", "makespan"}}) {
