@@ -43,6 +43,21 @@ std::optional<Comm> comm_of(std::string_view word) {
   return static_cast<Comm>(found - comm_words.begin());
 }
 
+/// A cell without the quotes around it.
+std::string_view unquoted(std::string_view cell) {
+  const bool quoted = cell.size() >= 2 && cell.starts_with('"') && cell.ends_with('"');
+  return quoted ? cell.substr(1, cell.size() - 2) : cell;
+}
+
+/// Takes a row off the front, with whatever line end Python's csv module takes for one.
+std::string_view take_row(std::string_view& text) {
+  const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+  const std::string_view row = text.substr(0, end);
+  text.remove_prefix(end);
+  text.remove_prefix(text.starts_with("\r\n") ? 2 : std::min<std::size_t>(1, text.size()));
+  return row;
+}
+
 /// Reads the cells of one row.
 class RowReader {
  public:
@@ -54,8 +69,8 @@ class RowReader {
   std::optional<std::uint32_t> read(std::string_view line) {
     std::optional<std::uint32_t> blank;
     for (column_ = 0; !line.empty(); ++column_) {
-      const std::string_view cell = trimmed(take_until(line, ','));
-      if (cell.empty() || cell == "\"\"") {
+      const std::string_view cell = trimmed(unquoted(take_until(line, ',')));
+      if (cell.empty()) {
         if (!blank) blank = column_;
       } else if (cell.front() == '(') {
         read_overlap(cell);
@@ -165,7 +180,7 @@ class RowReader {
   std::vector<CommCell>& comms_;
 };
 
-/// The rows of a file, with Unix or Windows line ends.
+/// The rows of a file.
 std::vector<std::string_view> rows_of(std::string_view text) {
   text = without_byte_order_mark(text);
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
@@ -173,7 +188,7 @@ std::vector<std::string_view> rows_of(std::string_view text) {
   }
   std::vector<std::string_view> rows;
   while (!text.empty()) {
-    rows.push_back(take_line(text));
+    rows.push_back(take_row(text));
     if (rows.size() > Limits::ranks) {
       throw InputError(fmt::format("row {}", Limits::ranks),
                        fmt::format("there are more than {} rows", Limits::ranks));
@@ -251,6 +266,7 @@ OrderFile read_torch_csv(std::string_view text) {
   const std::vector<std::string_view> rows = rows_of(text);
   const auto ranks = static_cast<std::uint32_t>(rows.size());
   OrderFile order{Schedule(ranks), {}, {}, std::nullopt};
+  order.byte_order_mark = without_byte_order_mark(text).size() < text.size();
   order.column.resize(ranks);
   order.comms.resize(ranks);
   std::uint64_t actions = 0;

@@ -21,6 +21,7 @@ struct OrderFile {
   std::vector<std::vector<CommCell>> comms;        // by rank; none in a compute-only order
   std::optional<std::pair<std::uint32_t, std::uint32_t>>
       blank;  // row, column of the first blank cell
+  bool byte_order_mark = false;
 
   bool compute_only() const;
 };
@@ -38,9 +39,9 @@ class OrderError : public InputError {
 };
 
 /// Reads an order in PyTorch's notation, with or without communication. Row i is rank i, cells run
-/// left to right, and blank cells are idle time and dropped. Every line is a row: an empty one,
-/// even at the end, is a rank without actions, as in Python's csv module. Trailing text in a cell
-/// is an error. Throws OrderError; its place reads "row R, column C".
+/// left to right, in quotes or without, and blank cells are idle time and dropped. Every line is a
+/// row: an empty one, even at the end, is a rank without actions, as in Python's csv module.
+/// Trailing text in a cell is an error. Throws OrderError; its place reads "row R, column C".
 OrderFile read_torch_csv(std::string_view text);
 
 /// The placement of an order file: each stage on the rank whose row names it. `chains` lists the

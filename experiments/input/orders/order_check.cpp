@@ -51,6 +51,9 @@ void add_torch_facts(const OrderFile& order, const Placement& placement, OrderFa
                          ? "PyTorch has no EXCHANGE: its stages exchange tokens "
                            "inside their passes"
                          : why_not_loadable(order.schedule, placement);
+  if (order.byte_order_mark) {
+    facts.torch_note = "it takes the byte order mark for a part of the first cell; save it without";
+  }
   if (!facts.torch_note.empty()) return;
   if (order.compute_only()) {
     facts.torch.assign(torch_versions.begin(), torch_versions.end());

@@ -41,6 +41,15 @@ TEST_CASE("row i of a file is rank i, and its cells are the actions of that rank
                                             Action(Pass::backward, Stage{1}, Microbatch{0})});
 }
 
+TEST_CASE(
+    "cells in quotes and rows that a carriage return ends are read, as Python's csv module does") {
+  const Schedule plain = read_torch_csv("0F0,0B0\n1F0,1B0\n").schedule;
+  CHECK(read_torch_csv("\"0F0\",\"0B0\"\n\"1F0\",\"\",1B0\n").schedule == plain);
+  CHECK(read_torch_csv("0F0,0B0\r1F0,1B0\r").schedule == plain);
+  CHECK(read_torch_csv("0F0,0B0\r\r1F0,1B0").schedule.ranks() == 3);
+  CHECK(torch_csv_refusal("\"0F0,0B0\n").find("is no cell") != std::string::npos);
+}
+
 TEST_CASE("line ends of either kind, a byte order mark and blanks around cells change nothing") {
   const Schedule plain = read_torch_csv("0F0,0B0\n1F0,1B0\n").schedule;
   CHECK(read_torch_csv("0F0,0B0\r\n1F0,1B0\r\n").schedule == plain);

@@ -89,6 +89,16 @@ TEST_CASE("an order of one copy infers nothing, and a fault is found in inferred
   CHECK(fault_of("0F0,3F1\n1F0,,2F1,2F2") == "row 0, column 2: 3F2 is missing");
 }
 
+TEST_CASE("a byte order mark is read, and no release of PyTorch does") {
+  const OrderCheck check = check_order(
+      "\xEF\xBB\xBF"
+      "0F0,0B0\n",
+      {});
+  REQUIRE(check.facts);
+  CHECK(check.facts->torch.empty());
+  CHECK(check.facts->torch_note.find("byte order mark") != std::string::npos);
+}
+
 TEST_CASE("a last rank without actions counts") {
   CHECK(facts_of("0F0,0B0\n\n") == "p 2, 1 stages, m 1, given, compute-only, peaks 1 0");
 }
