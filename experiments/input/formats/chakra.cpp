@@ -197,8 +197,24 @@ std::string chakra_groups(const ExecutionTrace& trace) {
 }
 
 namespace chakra_file {
+namespace {
+
+/// Whether a text begins with a message whose first field is a version, such as "0.0.4".
+bool recognizes(std::string_view text) {
+  constexpr std::string_view of_version = "0123456789.";
+  if (text.size() < 3 || text[1] != '\n') return false;
+  const std::string_view version = text.substr(3, static_cast<unsigned char>(text[2]));
+  return version.find('.') != version.npos && version.find_first_not_of(of_version) == version.npos;
+}
+
+}  // namespace
+
 constinit extern const FormatEntry chakra_entry{
-    "chakra", ".et", "a plan as Chakra execution traces, one a device, for ASTRA-sim; written"};
+    .name = "chakra",
+    .suffix = ".et",
+    .summary = "a plan as Chakra execution traces, one a device, for ASTRA-sim; written",
+    .recognizes = recognizes,
+};
 }  // namespace chakra_file
 
 }  // namespace penstock

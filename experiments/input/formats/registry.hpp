@@ -14,8 +14,8 @@ struct FormatEntry {
   std::string_view name;
   std::string_view suffix;   // of its files
   std::string_view summary;  // content, and whether it is read, written or both
-  /// Whether a text has this format, by a cheap check; null for formats that are not read as
-  /// models.
+  /// Whether a text has this format, by a cheap check; null for formats that are neither read as
+  /// models nor mistaken for one.
   bool (*recognizes)(std::string_view text) = nullptr;
   /// Throws InputError with a place inside the file: a JSON pointer, or a line.
   ModelFile (*read_model)(std::string_view text, const ModelFileOptions& options) = nullptr;

@@ -228,6 +228,7 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
                         const std::vector<std::string>& settings) {
   const auto parsed = [&] {
     check_configuration(text);
+    refuse_run(text);
     return parse_json(text);
   };
   return scenario_from(about_file(source, parsed), source, settings);

@@ -66,9 +66,10 @@ void check_one_of(const nlohmann::json& section, const char* place,
   const std::vector<std::string> known(keys.begin(), keys.end());
   std::string what = fmt::format("it must have {}one of {}; it has {}", optional ? "at most " : "",
                                  quoted_list(known), given.empty() ? "none" : quoted_list(given));
-  if (!given.empty()) {  // a setting for one of them leaves the other there
-    what += fmt::format("; --set '{}={{\"{}\": …}}' replaces the section", place, given.back());
+  for (std::size_t i = 0; i < given.size(); ++i) {  // a setting for one leaves the others there
+    what += fmt::format("{} --set '{}={{\"{}\": …}}'", i == 0 ? ";" : " or", place, given[i]);
   }
+  if (!given.empty()) what += " replaces the section";
   throw InputError(place, what);
 }
 

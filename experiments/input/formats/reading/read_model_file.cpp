@@ -38,6 +38,7 @@ const FormatEntry& format_of(std::string_view text, const ModelFileOptions& opti
     throw InputError(
         "", fmt::format("unknown model format \"{}\"; known: {}", options.format, known_formats()));
   }
+  refuse_run(text);
   for (const FormatEntry* entry : format_entries()) {
     if (entry->recognizes != nullptr && entry->recognizes(text)) return *entry;
   }
@@ -50,6 +51,15 @@ const FormatEntry& format_of(std::string_view text, const ModelFileOptions& opti
 }
 
 }  // namespace
+
+void refuse_run(std::string_view text) {
+  for (const FormatEntry* entry : format_entries()) {
+    const bool is_run = entry->recognizes != nullptr && entry->read_model == nullptr;
+    if (is_run && entry->recognizes(text)) {
+      throw InputError(fmt::format("its format is {}: {}", entry->name, entry->summary));
+    }
+  }
+}
 
 ModelFile parse_model_file(const std::string& text, const ModelFileOptions& options) {
   const std::string_view content = without_byte_order_mark(text);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/run/run.hpp"
@@ -108,14 +109,16 @@ TEST_CASE("what must be there and is not, is named") {
   CHECK(
       scenario_with("/model/layers=[{\"forward_us\":1}]") ==
       "s.json: /model: it must have one of \"stages\", \"layers\" and \"file\"; it has \"stages\" "
-      "and \"layers\"; --set '/model={\"layers\": …}' replaces the section");
+      "and \"layers\"; --set '/model={\"stages\": …}' or --set '/model={\"layers\": …}' replaces "
+      "the section");
   CHECK(scenario_with("/schedule={\"name\":\"1f1b\"}") ==
         "s.json: /schedule/microbatches: \"microbatches\" is missing; a rule needs their number");
   CHECK(scenario_with("/schedule={}") ==
         "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"; it has none");
   CHECK(scenario_with("/schedule/file=o.csv") ==
         "s.json: /schedule: it must have one of \"name\", \"policy\" and \"file\"; it has \"name\" "
-        "and \"file\"; --set '/schedule={\"file\": …}' replaces the section");
+        "and \"file\"; --set '/schedule={\"name\": …}' or --set '/schedule={\"file\": …}' replaces "
+        "the section");
   CHECK(scenario_with("/schedule/chains=[[0,1]]") ==
         "s.json: /schedule/chains: chains go with a \"file\"; a rule brings its own");
 }
@@ -242,7 +245,8 @@ TEST_CASE("a partition that does not fit the model or the schedule is refused") 
         "ranks: set /hardware/devices=3");
   CHECK(outcome_of(layered, {"/partition={\"name\":\"even\",\"stages\":[[0,1],[2,3]]}"}) ==
         "s.json: /partition: it must have at most one of \"name\", \"stages\" and \"file\"; it has "
-        "\"name\" and \"stages\"; --set '/partition={\"stages\": …}' replaces the section");
+        "\"name\" and \"stages\"; --set '/partition={\"name\": …}' or --set "
+        "'/partition={\"stages\": …}' replaces the section");
   CHECK(outcome_of(layered, {"/model/edges=[[0,4]]"}) ==
         "s.json: /model/edges/0: unknown layer 4; layers are 0 to 3");
   CHECK(outcome_of(layered, {"/model/edges=[[0,1],[1,0]]"}) ==
