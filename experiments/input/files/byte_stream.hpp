@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -106,34 +105,6 @@ class ByteStream {
   std::uint64_t marked_ = 0;
   std::uint64_t file_bytes_;  // 0: unknown
   std::function<void(double)> on_block_;
-};
-
-/// A single-pass iterator, for parsers that take a pair of iterators; default-constructed, the end.
-class ByteIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  ByteIterator() = default;
-  explicit ByteIterator(ByteStream& stream) : stream_(&stream) {}
-
-  const char& operator*() const { return stream_->current(); }
-  ByteIterator& operator++() {
-    stream_->advance();
-    return *this;
-  }
-  void operator++(int) { stream_->advance(); }
-  friend bool operator==(const ByteIterator& a, const ByteIterator& b) {
-    return a.at_end() == b.at_end();
-  }
-
- private:
-  bool at_end() const { return stream_ == nullptr || stream_->ended(); }
-
-  ByteStream* stream_ = nullptr;
 };
 
 }  // namespace penstock

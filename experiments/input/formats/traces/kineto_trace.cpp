@@ -9,6 +9,7 @@
 #include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/lenient_json.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/long_work/budget.hpp"
 #include "sim/base/error.hpp"
@@ -60,7 +61,7 @@ class KinetoEvents {
       text->clear();
     }
     event_.start = event_.duration = {};
-    event_.correlation = 0;
+    event_.correlation = event_.peer = 0;
     ++trace_.events;
   }
 
@@ -88,8 +89,10 @@ class KinetoEvents {
   /// A key of its "args".
   void argument(std::string_view key, const KinetoValue& value) {
     if (key == "Collective name") return take_text(value, event_.collective);
-    if (key != "correlation" || value.kind != KinetoValue::Kind::number) return;
-    if (const auto number = whole_number<std::uint64_t>(value.text)) event_.correlation = *number;
+    if (value.kind != KinetoValue::Kind::number) return;
+    const std::uint64_t number = whole_number<std::uint64_t>(value.text).value_or(0);
+    if (key == "correlation") event_.correlation = number;
+    if (key.ends_with(" Rank")) event_.peer = std::max(event_.peer, number);
   }
 
   void end() {
@@ -113,7 +116,7 @@ class KinetoEvents {
   struct Event {
     std::string phase, category, name, process, thread, collective;
     TimeField start, duration;
-    std::uint64_t correlation = 0;
+    std::uint64_t correlation = 0, peer = 0;
   };
 
   void keep_work(KinetoSpan span, bool is_kernel) {
@@ -121,6 +124,7 @@ class KinetoEvents {
     if (trace_.works.empty()) trace_.operators = {};  // kernels tell more
     const KinetoWorkKind kind =
         is_kernel ? kernel_kind(event_.name, event_.collective) : KinetoWorkKind::copy;
+    if (is_point_to_point(kind)) trace_.peer = std::max(trace_.peer, event_.peer);
     trace_.works.push_back({span, event_.correlation, lane("stream"), kind, work_name()});
   }
 
@@ -214,11 +218,10 @@ Section section_of(std::string_view key) {
 /// "line 3, column 7: syntax error …" from "[json…] parse error at line 3, column 7: syntax …".
 std::string syntax_text(const std::string& what) {
   constexpr std::size_t longest = 240;
-  constexpr std::string_view in_front = " at line ";
-  const std::size_t at = what.find(in_front);
-  if (at != std::string::npos) return shortened(what.substr(at + 4), longest);
+  const std::size_t at = what.find(" at line ");
   const std::size_t bracket = what.find("] ");
-  return shortened(what.substr(bracket == std::string::npos ? 0 : bracket + 2), longest);
+  const std::size_t start = at != what.npos ? at + 4 : bracket != what.npos ? bracket + 2 : 0;
+  return shortened(what.substr(start), longest);
 }
 
 /// Takes the events of a JSON parser and fills a trace directly, without a document tree. Levels: 1
@@ -250,6 +253,11 @@ class Reader {
   bool end_array() { return leave(); }
   bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
                    const nlohmann::detail::exception& error) {
+    if (depth_ == 0) {
+      throw InputError(
+          "it is no JSON; a trace of PyTorch's profiler is needed, plain or .gz, or an SQLite "
+          "export of Nsight Systems");
+    }
     std::string where;
     if (in_event_) where = fmt::format("/traceEvents/{}", trace_.events - 1);
     throw InputError(where, syntax_text(error.what()));
@@ -316,7 +324,9 @@ class Reader {
     return wants_number() ? take({KinetoValue::Kind::number, fmt::to_string(number)}) : take({});
   }
 
-  bool wants_number() const { return depth_ <= 3 || key_ == "correlation"; }
+  bool wants_number() const {
+    return depth_ <= 3 || key_ == "correlation" || key_.ends_with(" Rank");
+  }
   void take_base(const KinetoValue& value) {
     const std::int64_t base = whole_number<std::int64_t>(value.text).value_or(-1);
     if (value.kind != KinetoValue::Kind::number || base < 0 || base > KinetoLimits::time_ns) {
@@ -377,7 +387,8 @@ KinetoTrace read_kineto(const std::string& path, const std::function<void(double
     if (on_block) stream.watch(on_block);
     if (stream.ended()) throw InputError("the file is empty; a JSON document is needed");
     Reader reader(trace, stream);
-    json::sax_parse(ByteIterator(stream), ByteIterator(), &reader);
+    LenientJson bytes(stream);
+    json::sax_parse(ByteIterator(bytes), ByteIterator(), &reader);
     if (!reader.has_events()) {
       throw InputError("it has no \"traceEvents\"; a trace of PyTorch's profiler is needed");
     }

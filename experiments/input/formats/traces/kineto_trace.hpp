@@ -85,6 +85,7 @@ struct KinetoTrace {
   std::string source;                       // its file
   std::optional<std::uint32_t> rank;        // in the whole job
   std::optional<std::uint32_t> world_size;  // ranks of the whole job
+  std::uint64_t peer = 0;                   // the largest rank that a message states
   std::string backend;                      // "nccl"; empty: not stated
   std::string device;                       // the name of its first device
   std::int64_t base_ns = 0;                 // since 1970

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kernels = "CUPTI_ACTIVITY_KIND_KERNEL";
+constexpr std::string_view graphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";  // launched as a whole
 
 /// An open export.
 class NsysFile {
@@ -67,6 +69,7 @@ class ProcessReader {
 
   void read() {
     read_works(kernels, "(SELECT value FROM StringIds WHERE id = shortName)", true);
+    read_works(graphs, "'CUDA graph'", true);
     read_works("CUPTI_ACTIVITY_KIND_MEMCPY", "'memcpy'", false);
     read_works("CUPTI_ACTIVITY_KIND_MEMSET", "'memset'", false);
     read_launches();
@@ -163,7 +166,7 @@ template <class Step>
 auto reading(const std::string& path, Step step) {
   try {
     const NsysFile file(path);
-    if (!file.has(kernels)) {
+    if (!file.has(kernels) && !file.has(graphs)) {
       throw InputError(
           "a database without CUDA kernels; `nsys profile --trace cuda,nvtx` and `nsys export "
           "--type sqlite` write one that has them");
@@ -195,11 +198,13 @@ bool is_nsys_file(const std::string& path) {
 std::int64_t process_number(std::int64_t global) { return global >> 24 & 0xff'ffff; }
 
 std::vector<std::int64_t> processes_in(const NsysFile& file) {
-  Statement rows =
-      file.query(fmt::format("SELECT DISTINCT globalPid FROM {} ORDER BY globalPid", kernels));
-  std::vector<std::int64_t> all;
-  while (rows.next()) all.push_back(rows.whole(0).value_or(0));
-  return all;
+  std::set<std::int64_t> all;
+  for (const std::string_view table : {kernels, graphs}) {
+    if (!file.has(table)) continue;
+    Statement rows = file.query(fmt::format("SELECT DISTINCT globalPid FROM {}", table));
+    while (rows.next()) all.insert(rows.whole(0).value_or(0));
+  }
+  return {all.begin(), all.end()};
 }
 
 }  // namespace

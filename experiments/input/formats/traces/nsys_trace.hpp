@@ -18,8 +18,8 @@ bool is_nsys(std::string_view beginning);
 std::vector<std::string> traces_in(const std::string& path);
 
 /// Reads a trace of a process: "report.sqlite#PROCESS" of an export of Nsight Systems, or a trace
-/// of PyTorch's profiler. Kernels, copies, their launches, and NVTX ranges on threads as
-/// annotations. Throws InputError with the file's name in front.
+/// of PyTorch's profiler. Kernels, CUDA graphs that were traced as a whole, copies, their launches,
+/// and NVTX ranges on threads as annotations. Throws InputError with the file's name in front.
 KinetoTrace read_trace(const std::string& path,
                        const std::function<void(double share)>& on_block = {});
 

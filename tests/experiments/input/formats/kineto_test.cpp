@@ -97,6 +97,23 @@ TEST_CASE("kineto: what is no number, or too large for the clock, is no time") {
   CHECK(nanoseconds_of("4000000000000000", most) == most);
 }
 
+TEST_CASE(
+    "kineto: numbers that JSON lacks and bytes that are not UTF-8 are refused only where they "
+    "count") {
+  const KinetoTrace trace = read(with_events(
+      R"({"ph":"X","cat":"kernel","name":"k\u00e9 NaN \"N)"
+      "\xE9"
+      R"(l","pid":0,"tid":7,)"
+      R"("ts":1.5,"dur":2.25,"args":{"a":[NaN,-Infinity,-1.5,Infinity],"b":"\xC3\xA9 -Infinity"}})"));
+  REQUIRE(trace.works.size() == 1);
+  CHECK(trace.work_names.front() == "k\u00e9 NaN \"N\uFFFDl");
+  CHECK(trace.works[0].span == KinetoSpan{1500, 3750});
+  CHECK(
+      kineto_refusal(with_events(kernel_with("ts", "NaN"))).find("not a number of microseconds") !=
+      std::string::npos);
+  CHECK(kineto_refusal(with_events("Nan")).find("syntax error") != std::string::npos);
+}
+
 // As Kineto writes it: words as processes, keys twice, lists in arguments, events of no interest.
 TEST_CASE("kineto: kernels, launches and annotations are kept, everything else is passed over") {
   const KinetoTrace trace = read(R"({

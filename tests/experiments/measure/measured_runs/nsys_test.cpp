@@ -7,6 +7,7 @@
 #include "tests/support/program.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/traced_runs.hpp"
+#include "validate/store/database.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -54,6 +55,28 @@ TEST_CASE("nsys: penstock trace reads an export as it reads traces of PyTorch's 
   CHECK(makespan(recording.plan, recording.timeline) == makespan(*run.plan, run.timeline));
   const ProgramRun one = run_penstock({"trace", path + "#102", "--preview"}, scratch.path(""));
   CHECK(one.output.find("PP:1F0") != std::string::npos);
+}
+
+// By default Nsight Systems traces a graph as one launch, without its kernels.
+TEST_CASE("nsys: graphs that were traced as a whole are work as kernels are") {
+  const RunResult run = run_of(three_stages(steady_order));
+  for (const char* of : {"WHERE globalPid < 102 << 24", ""}) {
+    const Scratch scratch;
+    const std::string path = written(scratch);
+    Database file(path, Database::Access::write);
+    const std::string kernels = "FROM CUPTI_ACTIVITY_KIND_KERNEL " + std::string(of);
+    file.run(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE AS SELECT start, end, deviceId, 1 AS "
+        "graphId, streamId, correlationId, globalPid " +
+        kernels);
+    file.run("DELETE " + kernels);
+    const ProgramRun read =
+        run_penstock({"trace", path, "--timeline", scratch.path("run.timeline")}, scratch.path(""));
+    CAPTURE(read.errors);
+    REQUIRE(read.code == 0);
+    const Recording recording = read_timeline(content_of(scratch.path("run.timeline")));
+    CHECK(makespan(recording.plan, recording.timeline) == makespan(*run.plan, run.timeline));
+  }
 }
 
 TEST_CASE("nsys: files without kernels and other databases are refused") {
