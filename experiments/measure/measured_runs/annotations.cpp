@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "experiments/input/files/plain_text.hpp"
@@ -88,17 +89,6 @@ void check_apart(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& 
   }
 }
 
-/// The streams of a device that run more than messages and collectives. Kineto shows an annotation
-/// on each stream that it put work on.
-std::vector<bool> computing_lanes(const KinetoTrace& trace) {
-  std::vector<bool> computes;
-  for (const KinetoWork& work : trace.works) {
-    if (work.lane >= computes.size()) computes.resize(work.lane + 1);
-    if (is_own_work(work.kind)) computes[work.lane] = true;
-  }
-  return computes;
-}
-
 /// Merges overlapping annotations of one name on several streams of a device.
 std::vector<KinetoAnnotation> merged(std::vector<KinetoAnnotation> annotations) {
   std::ranges::stable_sort(annotations, {}, &KinetoAnnotation::name);
@@ -132,11 +122,12 @@ class Collector {
                              part == 0 ? spans.host_ns : 0, part == 0 ? spans.lead_ns : 0});
     }
   }
-  /// Sorts ops, drops those outside of steps, and counts microbatches if names do not number them.
-
+  /// Sorts ops and parts them, drops those outside of steps, and counts microbatches if names do
+  /// not number them.
   void finish(bool has_steps) {
     std::vector<MeasuredOp>& ops = result_.ops;
     std::ranges::stable_sort(ops, {}, [](const MeasuredOp& op) { return op.span.begin_ns; });
+    part();
     if (has_steps) {
       result_.outside_steps = std::erase_if(ops, [](const MeasuredOp& op) { return !op.step; });
     }
@@ -149,6 +140,16 @@ class Collector {
 
  private:
   static constexpr Microbatch no_microbatch{UINT32_MAX};
+
+  /// A rank runs one op at a time: each ends where the next begins, whatever runs on beside it.
+  void part() {
+    for (std::size_t i = 1; i < result_.ops.size(); ++i) {
+      std::int64_t& end_ns = result_.ops[i - 1].span.end_ns;
+      const std::int64_t next_ns = result_.ops[i].span.begin_ns;
+      result_.overlap_ns = std::max(result_.overlap_ns, end_ns - next_ns);
+      end_ns = std::min(end_ns, next_ns);
+    }
+  }
 
   const OpNames& names_;
   Stage stage_;
@@ -171,10 +172,49 @@ std::vector<IssuedComm> issued_comms(const KinetoTrace& trace, const ProfilerSte
   return comms;
 }
 
+/// Whether an annotation's op launches nothing in the whole trace, as PyTorch's input gradient of
+/// the first stage. Others without works lost them.
+std::vector<bool> launch_nothing(const OpNames& names, const std::vector<KinetoAnnotation>& host,
+                                 const std::vector<std::optional<OpSpans>>& spans) {
+  std::set<std::pair<std::optional<Stage>, Pass>> working;
+  const auto pass_of = [&](const KinetoAnnotation& annotation) {
+    const OpName& name = names[annotation.name].front();
+    return std::pair(name.stage, name.pass);
+  };
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    if (spans[i]) working.insert(pass_of(host[i]));
+  }
+  std::vector<bool> nothing;
+  for (const KinetoAnnotation& annotation : host) {
+    nothing.push_back(!working.contains(pass_of(annotation)));
+  }
+  return nothing;
+}
+
+/// Places ops that launch nothing: a W behind the op before it, any other, which may wait for its
+/// input, where the next op begins.
+void place_empty(const OpNames& names, const std::vector<KinetoAnnotation>& host,
+                 std::vector<std::optional<OpSpans>>& spans) {
+  const std::vector<bool> nothing = launch_nothing(names, host, spans);
+  std::optional<KinetoSpan> before, next;
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    if (spans[i]) before = spans[i]->whole;
+    if (nothing[i] && before) spans[i] = OpSpans{{before->end_ns, before->end_ns}};
+  }
+  for (std::size_t i = host.size(); i-- > 0;) {
+    if (!nothing[i] && spans[i]) next = spans[i]->whole;
+    if (!nothing[i] || !next) continue;
+    const bool waits = names[host[i].name].front().pass != Pass::backward_weight;
+    if (!spans[i] || waits || spans[i]->whole.begin_ns > next->begin_ns) {
+      spans[i] = OpSpans{{next->begin_ns, next->begin_ns}};
+    }
+  }
+}
+
 /// Adds the ops of a trace whose launches identify the kernels of an annotation, or that has no
 /// device. Nothing otherwise.
-bool add_by_host(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& host,
-                 Collector& collector, RankOps& result) {
+bool add_by_host(const KinetoTrace& trace, const OpNames& names,
+                 const std::vector<KinetoAnnotation>& host, Collector& collector, RankOps& result) {
   auto spans = spans_of_works(trace, host);
   const bool launched =
       std::ranges::any_of(spans, [](const auto& span) { return span.has_value(); });
@@ -185,6 +225,7 @@ bool add_by_host(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& 
     spans = std::move(by_operators);
   }
   const ProfilerSteps steps(trace, false);
+  if (launched) place_empty(names, host, spans);
   for (std::size_t i = 0; i < host.size(); ++i) {
     if (launched && !spans[i]) continue;  // none of its work was profiled
     collector.add(host[i], spans[i].value_or(OpSpans{host[i].span}),
@@ -211,119 +252,18 @@ void add_by_device(const KinetoTrace& trace, const OpNames& names, Collector& co
   collector.finish(!steps.empty());
 }
 
-/// The annotation that contains a moment, if any.
-const KinetoAnnotation* annotation_at(const std::vector<KinetoAnnotation>& annotations,
-                                      std::int64_t ns) {
-  const auto next = std::upper_bound(annotations.begin(), annotations.end(), ns,
-                                     [](std::int64_t time, const KinetoAnnotation& annotation) {
-                                       return time < annotation.span.begin_ns;
-                                     });
-  if (next == annotations.begin() || (next - 1)->span.end_ns < ns) return nullptr;
-  return &*(next - 1);
-}
-
-void widen(std::optional<KinetoSpan>& span, const KinetoSpan& other) {
-  if (!span) span = other;
-  span->begin_ns = std::min(span->begin_ns, other.begin_ns);
-  span->end_ns = std::max(span->end_ns, other.end_ns);
-}
-
-/// The works of an annotation, by their launches.
-struct Launched {
-  std::optional<KinetoSpan> own;    // by the thread of the annotation
-  std::optional<KinetoSpan> other;  // by another one
-};
-
-OpSpans spans_of(const Launched& launched) {
-  std::optional<KinetoSpan> all = launched.own;
-  if (launched.other) widen(all, *launched.other);
-  if (!launched.own || !launched.other) return {*all};
-  return {*all, std::min(launched.own->end_ns, launched.other->end_ns)};
-}
-
-/// The receives of a host, by end. PyTorch ends each where it has waited for it.
-using Waits = std::vector<KinetoAnnotation>;
-
-Waits waits_of(const KinetoTrace& trace) {
-  Waits waits;
-  for (const KinetoAnnotation& annotation : trace.annotations) {
-    const std::string& name = trace.names[annotation.name];
-    const bool receives = is_message_operator(name) && name.find("recv") != name.npos;
-    if (receives && !annotation.on_device) waits.push_back(annotation);
-  }
-  std::ranges::stable_sort(waits, {}, [](const auto& wait) { return wait.span.end_ns; });
-  return waits;
-}
-
-/// Those of a thread that end in a span of it, the last one first.
-Waits waits_in(const Waits& waits, const KinetoSpan& span, std::uint32_t lane) {
-  auto wait = std::ranges::upper_bound(waits, span.end_ns, {},
-                                       [](const auto& one) { return one.span.end_ns; });
-  Waits found;
-  while (wait != waits.begin() && (--wait)->span.end_ns > span.begin_ns) {
-    if (wait->lane == lane) found.push_back(*wait);
-  }
-  return found;
-}
-
-/// What the host does in a span between ops, without what it waits for.
-std::int64_t busy_ns(const Waits& waits, const KinetoSpan& span, std::uint32_t lane) {
-  std::int64_t busy = 0;
-  std::int64_t until = span.end_ns;
-  for (const KinetoAnnotation& wait : waits_in(waits, span, lane)) {
-    busy += std::max<std::int64_t>(until - wait.span.end_ns, 0);
-    until = std::min(until, wait.span.begin_ns);
-  }
-  return busy + std::max<std::int64_t>(until - span.begin_ns, 0);
-}
-
-/// Whether an operator takes memory alone, as for what is received before an op.
-bool only_allocates(const KinetoTrace& trace, const KinetoOperator& op) {
-  return trace.work_names[op.name].starts_with("aten::empty");
-}
-
-/// The operators in an annotation, on its thread.
-struct OperatorRange {
-  bool any = false;
-  bool backward = false;                // the first is of a backward
-  std::int64_t begin_ns = 0;            // of the first that does more than to allocate
-  std::optional<std::int64_t> turn_ns;  // where backward follows forward, or forward backward
-};
-
-/// Operators by begin, outer ones first.
-bool runs_before(const KinetoOperator& a, const KinetoOperator& b) {
-  return std::pair(a.span.begin_ns, b.span.end_ns) < std::pair(b.span.begin_ns, a.span.end_ns);
-}
-
-std::vector<OperatorRange> operators_in(const KinetoTrace& trace,
-                                        const std::vector<KinetoAnnotation>& annotations) {
-  std::vector<OperatorRange> ranges(annotations.size());
-  std::int64_t outer_end_ns = INT64_MIN;  // only operators inside no other tell the pass
-  SortedRecords operators(trace.operators, runs_before);
-  while (const KinetoOperator* const next = operators.next()) {
-    const KinetoOperator& op = *next;
-    const KinetoAnnotation* const annotation = annotation_at(annotations, op.span.begin_ns);
-    if (annotation == nullptr || annotation->lane != op.lane) continue;
-    OperatorRange& range = ranges[static_cast<std::size_t>(annotation - annotations.data())];
-    const bool outer = op.span.begin_ns >= outer_end_ns;
-    if (outer) outer_end_ns = op.span.end_ns;
-    if (!range.any) {
-      if (!only_allocates(trace, op)) range = {true, op.backward, op.span.begin_ns, std::nullopt};
-    } else if (outer && !range.turn_ns && op.backward != range.backward) {
-      range.turn_ns = op.span.begin_ns;
-    }
-  }
-  return ranges;
-}
-
 }  // namespace
 
 NameUse name_use(const KinetoTrace& trace, const std::vector<OpPattern>& patterns) {
   const OpNames names = op_names(trace, patterns);
-  std::vector<std::size_t> matched(names.size());
-  std::vector<std::size_t> unmatched(names.size());
+  // On a device, each stream that a range of the host put work on repeats it.
+  std::vector<std::size_t> on_host(names.size()), matched(names.size()), unmatched(names.size());
+  for (const KinetoAnnotation& annotation : trace.annotations) {
+    if (!annotation.on_device) ++on_host[annotation.name];
+  }
   for (const KinetoAnnotation& annotation : trace.annotations) {
     if (is_of_the_profiler(trace.names[annotation.name])) continue;
+    if (annotation.on_device && on_host[annotation.name] > 0) continue;
     ++(!names[annotation.name].empty() ? matched : unmatched)[annotation.name];
   }
   return {most_frequent_first(trace, matched), most_frequent_first(trace, unmatched)};
@@ -336,57 +276,15 @@ RankOps ops_of_annotations(const KinetoTrace& trace, const std::vector<OpPattern
   Collector collector(names, stage, result);
   const std::vector<KinetoAnnotation> host = matching(trace, names, false);
   check_apart(trace, host);
-  if (add_by_host(trace, host, collector, result)) return result;
+  if (add_by_host(trace, names, host, collector, result)) return result;
   add_by_device(trace, names, collector, result);
   if (result.ops.empty() && result.outside_steps == 0 && !host.empty()) {
     throw InputError(
         "its annotations stand on the host, and nothing ties the device's kernels to them; trace "
-        "both with ProfilerActivity.CPU and ProfilerActivity.CUDA");
+        "both with ProfilerActivity.CPU and ProfilerActivity.CUDA, or with nsys profile --trace "
+        "cuda,nvtx");
   }
   return result;
-}
-
-KinetoSpan OpSpans::of_part(std::size_t part, std::size_t parts) const {
-  if (parts == 1) return whole;
-  const std::int64_t middle = whole.begin_ns + (whole.end_ns - whole.begin_ns) / 2;
-  const std::int64_t turn = turn_ns.value_or(middle);
-  return part == 0 ? KinetoSpan{whole.begin_ns, turn} : KinetoSpan{turn, whole.end_ns};
-}
-
-std::vector<std::optional<OpSpans>> spans_of_works(
-    const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
-  std::vector<Launched> launched(annotations.size());
-  for_each_work(trace, [&](const KinetoWork& work, const KinetoLaunch* launch) {
-    if (launch == nullptr || !is_own_work(work.kind)) return;
-    const KinetoAnnotation* const annotation = annotation_at(annotations, launch->at_ns);
-    if (annotation == nullptr) return;
-    Launched& of_op = launched[static_cast<std::size_t>(annotation - annotations.data())];
-    widen(launch->lane == annotation->lane ? of_op.own : of_op.other, work.span);
-  });
-  std::vector<std::optional<OpSpans>> spans(annotations.size());
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    if (launched[i].own || launched[i].other) spans[i] = spans_of(launched[i]);
-  }
-  return spans;
-}
-
-std::vector<std::optional<OpSpans>> spans_of_operators(
-    const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
-  const Waits waits = waits_of(trace);
-  const std::vector<OperatorRange> ranges = operators_in(trace, annotations);
-  if (2 * std::ranges::count(ranges, true, &OperatorRange::any) < std::ssize(ranges)) return {};
-  std::vector<std::optional<OpSpans>> spans;
-  for (std::size_t i = 0; i < annotations.size(); ++i) {
-    const KinetoSpan& span = annotations[i].span;
-    const std::int64_t begin_ns = ranges[i].any ? ranges[i].begin_ns : span.end_ns;
-    spans.push_back(OpSpans{.whole = {begin_ns, span.end_ns}, .turn_ns = ranges[i].turn_ns});
-    if (i > 0) {
-      const KinetoSpan gap{annotations[i - 1].span.end_ns, span.begin_ns};
-      spans.back()->host_ns = busy_ns(waits, gap, annotations[i].lane);
-    }
-    if (ranges[i].any) spans.back()->lead_ns = begin_ns - span.begin_ns;
-  }
-  return spans;
 }
 
 }  // namespace penstock

@@ -134,7 +134,13 @@ Placement placement_seen(const Schedule& schedule) {
       order.column[index(rank)].push_back(i);
     }
   }
-  return placement_of(order, {});
+  try {
+    return placement_of(order, {});
+  } catch (const OrderError& error) {  // a stage on two ranks
+    throw InputError(fmt::format(
+        "{}; data replicas have one in each: --pipeline-ranks \"0,2;1,3\" lists their ranks",
+        error.what()));
+  }
 }
 
 /// Whether a schedule rule produces this order at these sizes.

@@ -1,6 +1,7 @@
 #include "experiments/measure/measured_runs/measured_run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,8 @@
 #include <utility>
 #include <variant>
 
+#include "experiments/input/files/table.hpp"
+#include "experiments/measure/measured_runs/clocks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/engines/events.hpp"
@@ -200,6 +203,53 @@ std::vector<Time> with_host(const Job& job, double host_us) {
   return durations;
 }
 
+// ---- what does not fit one rank and one clock ----
+
+/// The most that an op ran on beside the next one of its rank.
+std::int64_t check_overlaps(double action_ns, MeasuredRun& run) {
+  const auto most = std::ranges::max_element(
+      run.ranks, {}, [](const TracedRank& rank) { return rank.ops.overlap_ns; });
+  const std::int64_t overlap_ns = most->ops.overlap_ns;
+  if (static_cast<double>(overlap_ns) > 0.02 * action_ns) {
+    run.notes.push_back(
+        fmt::format("kernels of rank {} ran on beside its next op for up to {} µs, on other "
+                    "streams: an op ends "
+                    "where the next begins, and its tensors may leave before that",
+                    most - run.ranks.begin(), number_text(static_cast<double>(overlap_ns) / 1e3)));
+  }
+  return overlap_ns;
+}
+
+/// Aligns the clocks of ranks whose tensors go both ways, and says so.
+TransferTimes with_one_clock(TransferTimes transfers, MeasuredRun& run) {
+  const Plan& plan = run.job.priced.plan;
+  const std::int64_t overlap_ns = check_overlaps(transfers.action_ns, run);
+  if (transfers.clock_error_ns > overlap_ns) run.clock_error_ns = transfers.clock_error_ns;
+  run.clock_offsets_ns.assign(plan.ranks, 0);
+  constexpr int most_rounds = 4;  // offsets change who seems to have waited
+  for (int round = 0; round < most_rounds; ++round) {
+    const std::vector<std::int64_t> offsets = clock_offsets(plan, transfers, overlap_ns);
+    if (offsets.empty()) break;
+    for (std::size_t i = 0; i < run.numbers.size(); ++i) {
+      run.starts_ns[i] += align_clocks(plan, offsets, run.measured.iterations[i]);
+    }
+    for (std::size_t r = 0; r < offsets.size(); ++r) run.clock_offsets_ns[r] += offsets[r];
+    transfers = transfer_times(plan, run.measured.iterations, run.measured.host);
+  }
+  std::vector<std::string> texts;
+  for (std::size_t rank = 0; rank < plan.ranks; ++rank) {
+    const double us = static_cast<double>(run.clock_offsets_ns[rank]) / 1e3;
+    if (us != 0) texts.push_back(fmt::format("rank {} by {} µs", rank, number_text(us)));
+  }
+  if (!texts.empty()) {
+    run.notes.push_back(
+        fmt::format("clocks that are ahead of the first rank's are set back: {}; from what tensors "
+                    "take in both directions",
+                    fmt::join(texts, ", ")));
+  }
+  return transfers;
+}
+
 void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, MeasuredRun& run) {
   const Plan& plan = run.job.priced.plan;
   std::vector<RunIteration> taken;
@@ -220,9 +270,13 @@ void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, Me
   run.host_us = hosts.typical_us;
   run.host_shares = std::move(hosts.by_rank);
   run.measured.host = std::move(hosts.after);
-  const TransferTimes transfers = transfer_times(plan, run.measured.iterations, run.measured.host);
+  TransferTimes transfers = transfer_times(plan, run.measured.iterations, run.measured.host);
+  if (run.host_us == 0) {
+    transfers = with_one_clock(std::move(transfers), run);
+  } else {
+    run.clock_error_ns = transfers.clock_error_ns;
+  }
   for (Timeline& iteration : run.measured.iterations) place_transfers(plan, transfers, iteration);
-  run.clock_error_ns = transfers.clock_error_ns;
   if (transfers.typical_ns) run.transfer_us = static_cast<double>(*transfers.typical_ns) / 1e3;
   run.slow_links = transfers.slow;
   run.times = op_times(plan, run.measured.iterations, run.host_us > 0);

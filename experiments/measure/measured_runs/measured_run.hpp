@@ -56,8 +56,10 @@ struct MeasuredRun {
   bool as_named = true;                // the order is the one that the user named, if any
   std::optional<double> transfer_us;   // median of tensors that cross ranks; nothing: none do
   std::vector<LinkTime> slow_links;    // which that median leaves out
-  std::int64_t clock_error_ns = 0;     // the most that an op began before its input was sent
-  std::vector<std::string> left_out;   // other iterations, with reasons
+  // The most that an op began before its input was sent, unless ops of one rank overlap by as much.
+  std::int64_t clock_error_ns = 0;
+  std::vector<std::int64_t> clock_offsets_ns;  // by rank, removed; empty: the host runs the ops
+  std::vector<std::string> left_out;           // other iterations, with reasons
   std::vector<std::string> notes;
 };
 
@@ -92,6 +94,7 @@ struct MergedTimes {
   std::optional<double> transfer_us;  // of a tensor that crosses ranks; nothing: none do
   std::vector<LinkTime> slow_links;   // of a tensor over each of these instead
   std::vector<std::string> notes;     // what comes from which run, what was split, what is missing
+  std::vector<std::string> disagreements;  // of two runs, over what the same layers take
 };
 
 /// Merges the times of runs. The run with the most stages, the first of several, gives the layers
@@ -100,7 +103,8 @@ struct MergedTimes {
 /// B or F as their forwards. The host's time between ops and that of a tensor are the medians of
 /// all runs; links that are slow in half of them keep their own. Where the host runs the ops, and
 /// runs of more and of fewer stages have the same pass, the time of an op beyond its layers follows
-/// from them: two stages run apart pay it twice. Throws InputError if the stages of a run are no
+/// from them: two stages run apart pay it twice. Runs disagree where a pass of the same layers
+/// takes more than a quarter longer in one. Throws InputError if the stages of a run are no
 /// multiple of another's.
 MergedTimes merged_times(const std::vector<MeasuredRun>& runs);
 

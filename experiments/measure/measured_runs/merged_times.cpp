@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "experiments/measure/measured_runs/measured_run.hpp"
@@ -124,6 +125,64 @@ void merge_hosts(const std::vector<MeasuredRun>& runs, MergedTimes& merged) {
   merge_slow_links(runs, merged);
 }
 
+// ---- runs that do not agree ----
+
+/// What a stage of the coarser run takes, and its layers in the finer one.
+struct Disagreement {
+  const MeasuredRun* finer = nullptr;
+  const MeasuredRun* coarser = nullptr;
+  const OpTimes* op = nullptr;  // of the coarser
+  double apart_ns = 0;          // of the finer
+
+  double factor() const {
+    const double one = apart_ns / op->median_ns;
+    return std::max(one, 1 / one);
+  }
+};
+
+/// The largest between two runs; nothing where they have no pass of a stage in common.
+std::optional<Disagreement> largest_disagreement(const MeasuredRun& finer,
+                                                 const MeasuredRun& coarser) {
+  const std::uint32_t per_stage = stages_of(finer) / stages_of(coarser);
+  std::optional<Disagreement> largest;
+  for (const OpTimes& op : coarser.times) {
+    double apart = 0;
+    bool whole =
+        op.median_ns > 0 &&
+        !(op.pass == Pass::backward_weight &&
+          (lacks_input(coarser, op.model_stage) || lacks_input(finer, op.model_stage * per_stage)));
+    for (std::uint32_t i = 0; i < per_stage; ++i) {
+      const OpTimes* const layer = find_times(finer.times, op.model_stage * per_stage + i, op.pass);
+      whole = whole && layer != nullptr && layer->median_ns > 0;
+      if (layer != nullptr) apart += layer->median_ns;
+    }
+    if (!whole) continue;
+    const Disagreement one{&finer, &coarser, &op, apart};
+    if (!largest || one.factor() > largest->factor()) largest = one;
+  }
+  return largest;
+}
+
+/// Says where runs do not agree on what the same layers take.
+void note_disagreements(const std::vector<MeasuredRun>& runs, MergedTimes& merged) {
+  constexpr double much = 1.25;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (std::size_t k = i + 1; k < runs.size(); ++k) {
+      const bool swapped = stages_of(runs[i]) < stages_of(runs[k]);
+      const MeasuredRun& finer = runs[swapped ? k : i];
+      const MeasuredRun& coarser = runs[swapped ? i : k];
+      if (stages_of(finer) % stages_of(coarser) != 0) continue;
+      const auto most = largest_disagreement(finer, coarser);
+      if (!most || most->factor() < much) continue;
+      merged.disagreements.push_back(fmt::format(
+          "runs disagree: {} of stage {} takes {:.4g} ms in {}, and {:.4g} ms in {}; are they of "
+          "one model, microbatch and machine?",
+          letters(most->op->pass), most->op->model_stage, most->op->median_ns / 1e6, coarser.title,
+          most->apart_ns / 1e6, finer.title));
+    }
+  }
+}
+
 }  // namespace
 
 MergedTimes merged_times(const std::vector<MeasuredRun>& runs) {
@@ -157,6 +216,7 @@ MergedTimes merged_times(const std::vector<MeasuredRun>& runs) {
   }
   std::ranges::sort(merged.times, {},
                     [](const OpTimes& op) { return std::pair(op.model_stage, op.pass); });
+  note_disagreements(runs, merged);
   if (!has_pass(merged.times, Pass::backward) && has_pass(merged.times, Pass::backward_input)) {
     merged.notes.emplace_back("no run has a whole backward: B is taken as I + W");
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_output.hpp"
@@ -85,6 +86,10 @@ std::vector<Time> busy_times(const MeasuredRun& run) {
   return busy;
 }
 
+std::size_t ops_of_step(const MeasuredRun& run, std::size_t rank) {
+  return run.order.schedule.on(Rank{static_cast<std::uint32_t>(rank)}).size();
+}
+
 Time makespan_of(const MeasuredRun& run) { return makespan(run.job.priced.plan, run.timeline); }
 
 double share(Time part, Time whole) { return whole > Time{} ? to_us(part) / to_us(whole) : 0; }
@@ -108,7 +113,7 @@ ordered_json ranks_json(const MeasuredRun& run) {
                    {"job_rank", or_null(rank.job_rank)},
                    {"events", rank.events},
                    {"times_of", text(rank.ops.times)},
-                   {"ops", rank.ops.ops.size()},
+                   {"ops", ops_of_step(run, i)},
                    {"ops_outside_steps", rank.ops.outside_steps},
                    {"busy_us", to_us(busy[i])},
                    {"idle_us", to_us(whole - busy[i])},
@@ -155,7 +160,7 @@ std::string ranks_table(const MeasuredRun& run) {
       run.ranks.size(),
       {"ops", fmt::format("busy {}", unit.name), fmt::format("idle {}", unit.name), "idle %"},
       [&](std::size_t rank) -> std::vector<std::string> {
-        return {fmt::format("{}", run.ranks[rank].ops.ops.size()), time_text(busy[rank], unit),
+        return {fmt::format("{}", ops_of_step(run, rank)), time_text(busy[rank], unit),
                 time_text(whole - busy[rank], unit), percent_text(1 - share(busy[rank], whole))};
       });
 }
@@ -201,9 +206,11 @@ std::string transfers_text(const MeasuredRun& run) {
                         number_text(slow.us));
   }
   if (run.clock_error_ns > 0) {
-    text +=
-        fmt::format("clocks of ranks are off: an op began {} µs before what it needs had ended\n",
-                    number_text(static_cast<double>(run.clock_error_ns) / 1e3));
+    const bool removed = std::ranges::any_of(run.clock_offsets_ns, std::identity{});
+    text += fmt::format(
+        "clocks of ranks are off: an op began {} µs before what it needs had ended{}\n",
+        number_text(static_cast<double>(run.clock_error_ns) / 1e3),
+        removed ? "" : "; tensors do not tell by how much: trace with synchronised clocks (PTP)");
   }
   return text;
 }
@@ -286,6 +293,10 @@ ordered_json measured_run_json(const MeasuredRun& run) {
                                    })},
           {"host_us", run.host_us},
           {"clock_error_us", static_cast<double>(run.clock_error_ns) / 1e3},
+          {"clock_offsets_us", list_json(run.clock_offsets_ns,
+                                         [](std::int64_t ns) -> ordered_json {
+                                           return static_cast<double>(ns) / 1e3;
+                                         })},
           {"structure_error", or_null(run.errors, &RunErrors::structure)},
           {"profile_error", or_null(run.errors, &RunErrors::profile)},
           {"retest_error", or_null(retest, &RunErrors::retest)},
@@ -309,7 +320,7 @@ std::string measured_run_text(const MeasuredRun& run) {
 std::string merged_text(const MergedTimes& merged) {
   std::string text;
   for (const std::string& note : merged.notes) text += fmt::format("profile: {}\n", note);
-  return text;
+  return text + lines_of("note", merged.disagreements);
 }
 
 std::string preview_text(const std::vector<TracedRank>& ranks,

@@ -71,4 +71,13 @@ void for_each_work(
   }
 }
 
+std::vector<bool> computing_lanes(const KinetoTrace& trace) {
+  std::vector<bool> computes;
+  for (const KinetoWork& work : trace.works) {
+    if (work.lane >= computes.size()) computes.resize(work.lane + 1);
+    if (work.kind == KinetoWorkKind::compute) computes[work.lane] = true;
+  }
+  return computes;
+}
+
 }  // namespace penstock

@@ -60,6 +60,7 @@ struct RankOps {
   std::vector<MeasuredOp> ops;    // sorted by begin
   std::vector<IssuedComm> comms;  // in their order; only where the host runs the ops, in steps
   TimesOf times = TimesOf::kernels;
+  std::int64_t overlap_ns = 0;            // the most that an op ran on beside the next one
   std::size_t outside_steps = 0;          // ops outside of steps, left out
   std::vector<std::string> broken_steps;  // steps left out, with reasons
 };
@@ -89,6 +90,10 @@ void for_each_work(
     const KinetoTrace& trace,
     const std::function<void(const KinetoWork& work, const KinetoLaunch* launch)>& visit);
 
+/// By lane, up to the last that ran works: whether it is a stream of a device that runs kernels,
+/// and not only messages, collectives and copies.
+std::vector<bool> computing_lanes(const KinetoTrace& trace);
+
 /// Which names in a trace the patterns match, most frequent first.
 struct NameUse {
   std::vector<NameCount> matched;
@@ -100,10 +105,12 @@ NameUse name_use(const KinetoTrace& trace, const std::vector<OpPattern>& pattern
 /// one.
 ///
 /// A host annotation marks the launches of an op. The op ran from the begin of the first to the end
-/// of the last kernel or copy that any thread launched meanwhile, without messages and collectives.
-/// A trace without launches uses annotations on the device. These may be too short for a backward:
-/// Kineto ties them to the thread that made them, and backwards run on another thread. A trace
-/// without a device uses annotations on the host.
+/// of the last kernel or copy that any thread launched meanwhile, without messages and collectives
+/// and without copies on streams that only copy, and ended where the next op began at the latest.
+/// An op that launches nothing in the whole trace has no length. A trace without launches uses
+/// annotations on the device. These may be too short for a backward: Kineto ties them to the thread
+/// that made them, and backwards run on another thread. A trace without a device uses annotations
+/// on the host.
 ///
 /// Throws InputError for nested matching annotations, unless the outer one marks the op of the
 /// inner one without its stage, as PyTorch's GPipe does, and if the trace gives no times.
@@ -114,6 +121,7 @@ RankOps ops_of_annotations(const KinetoTrace& trace, const std::vector<OpPattern
 struct OpSpans {
   KinetoSpan whole;
   std::optional<std::int64_t> turn_ns = {};  // where the second part of an overlap cell begins
+  std::int64_t pause_ns = 0;                 // from the end of its first part to there
   std::int64_t host_ns = 0;  // of the host between the annotations, without waits for messages
   std::int64_t lead_ns = 0;  // from the begin of the annotation to the op
 
@@ -121,8 +129,8 @@ struct OpSpans {
 };
 
 /// By annotation, sorted by begin: from the begin of the first to the end of the last kernel or
-/// copy launched in it; nothing without any. Of an overlap cell, another thread than the
-/// annotation's launches the backward.
+/// copy launched in it, but for copies on streams that only copy; nothing without any. Of an
+/// overlap cell, another thread than the annotation's launches the backward.
 std::vector<std::optional<OpSpans>> spans_of_works(
     const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations);
 

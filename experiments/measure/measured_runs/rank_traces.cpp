@@ -1,10 +1,16 @@
 #include "experiments/measure/measured_runs/rank_traces.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/traces/nsys_trace.hpp"
@@ -14,6 +20,8 @@
 
 namespace penstock {
 namespace {
+
+constexpr std::array<std::string_view, 3> trace_suffixes{".json", ".json.gz", ".sqlite"};
 
 /// Finds the pipeline rank of each file.
 class RankFinder {
@@ -39,6 +47,7 @@ class RankFinder {
       world_size_ = trace.world_size;
       sized_by_ = trace.source;
     }
+    peer_ = std::max(peer_, trace.peer);
     const std::uint32_t rank = rank_of(trace, argument);
     if (!holder_[rank].empty()) {
       throw InputError("/distributedInfo/rank",
@@ -52,7 +61,14 @@ class RankFinder {
   /// Throws InputError if ranks of the job have no file.
 
   void finish() const {
-    if (!reading_.pipeline_ranks.empty() || !world_size_ || *world_size_ <= holder_.size()) return;
+    if (!reading_.pipeline_ranks.empty()) return;
+    if (!world_size_ && peer_ >= holder_.size()) {
+      throw InputError(
+          fmt::format("messages name rank {}, of which there is no trace; where only some of the "
+                      "ranks are the pipeline, --pipeline-ranks says which",
+                      peer_));
+    }
+    if (!world_size_ || *world_size_ <= holder_.size()) return;
     throw InputError(fmt::format(
         "{}: /distributedInfo/world_size: the job has {} ranks, and rank {} is missing; where only "
         "some of them are the pipeline, --pipeline-ranks says which",
@@ -83,7 +99,8 @@ class RankFinder {
   std::vector<std::string> holder_;  // by pipeline rank: its file
   std::optional<bool> says_rank_;
   std::optional<std::uint32_t> world_size_;
-  std::string sized_by_;  // the file that stated it
+  std::uint64_t peer_ = 0;  // the largest rank that messages state
+  std::string sized_by_;    // the file that stated it
 };
 
 /// Suggests what to do if nothing assigns kernels to ops.
@@ -131,7 +148,35 @@ TracedRank boil_down(const KinetoTrace& trace, const TraceReading& reading, Rank
   return result;
 }
 
+/// Whether a file of a folder may be a trace: by its name, and because Penstock did not write it.
+bool may_be_trace(const std::filesystem::directory_entry& entry) {
+  const std::string path = entry.path().string();
+  const bool named = std::ranges::any_of(
+      trace_suffixes, [&](std::string_view suffix) { return path.ends_with(suffix); });
+  return named && entry.is_regular_file() && !is_own_file(path);
+}
+
 }  // namespace
+
+std::vector<std::string> trace_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!std::filesystem::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    const std::size_t before = files.size();
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      if (may_be_trace(entry)) files.push_back(entry.path().string());
+    }
+    if (files.size() == before) {
+      throw InputError(
+          fmt::format("{}: the folder has no traces ({})", path, fmt::join(trace_suffixes, ", ")));
+    }
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+  }
+  return files;
+}
 
 std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_too,
                                          std::vector<std::string>& notes) {

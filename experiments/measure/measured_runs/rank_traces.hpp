@@ -45,6 +45,10 @@ struct TracedRank {
   RankOps ops;  // on the common clock
 };
 
+/// Files as given, and in place of a folder what may be traces in it, by name. Throws InputError
+/// for a folder without any.
+std::vector<std::string> trace_files(const std::vector<std::string>& paths);
+
 /// Reads the traces one at a time, so that only one is in memory, and returns them by pipeline
 /// rank. If no trace states its rank, the order of the files counts, with an entry in `notes`.
 /// Without `ops_too`, only reads names, of any ranks in the given order. Throws InputError with the

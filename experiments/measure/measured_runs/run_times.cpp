@@ -162,11 +162,9 @@ double typical_action_ns(const Plan& plan, const std::vector<Timeline>& iteratio
   return median(std::move(lengths));
 }
 
-/// Slow links, and the gaps of all others. A link that few waited for says nothing.
-std::pair<std::vector<LinkTime>, std::vector<double>> slow_and_others(const Plan& plan,
-                                                                      const std::vector<Gaps>& gaps,
-                                                                      double action_ns) {
-  constexpr std::size_t least = 3;
+/// By link: what its readers waited.
+std::map<std::uint32_t, std::vector<double>> waits_by_link(const Plan& plan,
+                                                           const std::vector<Gaps>& gaps) {
   std::map<std::uint32_t, std::vector<double>> of_link;
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     const auto& waited = gaps[i].waited;
@@ -174,22 +172,33 @@ std::pair<std::vector<LinkTime>, std::vector<double>> slow_and_others(const Plan
     auto& all = of_link[plan.classes[i].resource];
     all.insert(all.end(), waited.begin(), waited.end());
   }
+  return of_link;
+}
+
+/// Fills in the links, and from those that are not slow the typical time. A link that few waited
+/// for says nothing.
+void fill_links(const Plan& plan, const std::vector<Gaps>& gaps, TransferTimes& times) {
+  constexpr std::size_t least = 3;
+  const auto of_link = waits_by_link(plan, gaps);
   std::vector<double> medians;
   for (const auto& [resource, all] : of_link) {
-    if (all.size() >= least) medians.push_back(median(all));
+    if (all.size() < least) continue;
+    medians.push_back(median(all));
+    times.links.push_back({plan.link(resource), medians.back() / 1e3});
   }
-  const double usual = std::max(0.0, lower_median(std::move(medians)));  // clocks and hosts err
-  std::vector<LinkTime> slow_links;
+  const double usual = lower_median(std::move(medians));
   std::vector<double> others;
   for (const auto& [resource, all] : of_link) {
     const double ns = median(all);
-    if (all.size() >= least && ns > std::max(2 * usual, usual + 0.02 * action_ns)) {
-      slow_links.push_back({plan.link(resource), ns / 1e3});
+    if (all.size() >= least && is_slow(ns, usual, times.action_ns)) {
+      times.slow.push_back({plan.link(resource), ns / 1e3});
     } else {
       others.insert(others.end(), all.begin(), all.end());
     }
   }
-  return {std::move(slow_links), std::move(others)};
+  if (!others.empty()) {
+    times.typical_ns = std::max<std::int64_t>(std::llround(median(std::move(others))), 0);
+  }
 }
 
 }  // namespace
@@ -240,6 +249,11 @@ HostTimes host_times(const Plan& plan, const std::vector<RunIteration>& iteratio
   return times;
 }
 
+bool is_slow(double ns, double usual_ns, double action_ns) {
+  const double usual = std::max(0.0, usual_ns);  // clocks and hosts err
+  return ns > std::max(2 * usual, usual + 0.02 * action_ns);
+}
+
 TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iterations,
                              const std::vector<std::vector<Time>>& host_after) {
   const auto free_after = [&](std::size_t iteration, TaskId task) {
@@ -271,11 +285,8 @@ TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iter
     }
   }
   times.by_class = typical_gaps(plan, gaps);
-  auto [slow, others] = slow_and_others(plan, gaps, typical_action_ns(plan, iterations));
-  times.slow = std::move(slow);
-  if (!others.empty()) {
-    times.typical_ns = std::max<std::int64_t>(std::llround(median(std::move(others))), 0);
-  }
+  times.action_ns = typical_action_ns(plan, iterations);
+  fill_links(plan, gaps, times);
   return times;
 }
 

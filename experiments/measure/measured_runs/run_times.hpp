@@ -49,10 +49,14 @@ struct TransferTimes {
   std::vector<Time> by_class;  // by work class, whole nanoseconds; 0 for actions
   // Median over all readers that waited for a tensor of a link that is not slow.
   std::optional<std::int64_t> typical_ns;
-  // Links that take more than twice as long as half of them, and longer by 2 % of an action.
-  std::vector<LinkTime> slow;
+  std::vector<LinkTime> links;      // the medians of all that at least three readers waited for
+  std::vector<LinkTime> slow;       // of these, where `is_slow` of what half of them do not exceed
+  double action_ns = 0;             // the median length of an action
   std::int64_t clock_error_ns = 0;  // the most that a reader began before its tensor was sent
 };
+
+/// Whether a time is more than twice the usual one, and longer by 2 % of an action.
+bool is_slow(double ns, double usual_ns, double action_ns);
 
 /// For each link and pass: the median time from when a tensor could leave to the begin of its
 /// reader, over readers whose rank was free by then. It leaves once what its transfer waits for has

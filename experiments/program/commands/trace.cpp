@@ -171,12 +171,12 @@ std::string seen_from(const std::string& file, const std::string& other) {
       .string();
 }
 
-void check_files(const Options& options) {
+void check_files(const Options& options, const std::vector<std::string>& inputs) {
   const std::vector<std::string> outputs{options.timeline, options.profile, options.scenario,
                                          options.order};
   std::vector<std::string> all_outputs = outputs;
   all_outputs.push_back(json_output(options.json));
-  check_outputs(all_outputs, options.all_files, options.replaced);
+  check_outputs(all_outputs, inputs, options.replaced);
   const bool writes = std::any_of(outputs.begin(), outputs.end(),
                                   [](const std::string& path) { return !path.empty(); });
   if (options.preview && options.causes) throw UsageError("--preview times no ops for --causes");
@@ -337,10 +337,11 @@ std::vector<std::vector<TracedRank>> pipelines_of(std::vector<TracedRank> ranks,
 }
 
 int read_traces(const Options& options) {
-  check_files(options);
+  const std::vector<std::string> inputs = trace_files(options.all_files);
+  check_files(options, inputs);
   if (options.samples) within("--samples", options.samples, 1'000'000'000);
   const bool one_run = options.preview || options.replicas() > 1;
-  const auto files = one_run ? FileLists{options.all_files} : runs_of(options.all_files);
+  const auto files = one_run ? FileLists{inputs} : runs_of(inputs);
   if (files.size() > 1 && options.json) {
     throw UsageError("--json goes with the traces of one run");
   }

@@ -324,6 +324,58 @@ TEST_CASE("traces: clocks that contradict each other are measured and told") {
         std::string::npos);
   CHECK(read_timeline(write_timeline(run.job.priced.plan, run.timeline, run.title)).title ==
         run.title);
+  CHECK(run.clock_offsets_ns == std::vector<std::int64_t>{0, -5000, -10000});
+  CHECK(check_spans(run, made) == 36);
+  CHECK(run.transfer_us == 0.25);
+  CHECK(run.slow_links.empty());
+}
+
+// Too little for an op to begin before what it needs had ended: over 0>1 and 2>1 a tensor seems to
+// take 0.45 us, and 0.05 us back.
+TEST_CASE("traces: links that are slow one way, but not there and back, are clocks") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces traces({made}, {});
+  traces.change(1, "\"baseTimeNanoseconds\": 1743521598000000000",
+                "\"baseTimeNanoseconds\": 1743521598000000200");
+  const MeasuredRun run = traces.read();
+  CHECK(run.clock_error_ns == 0);
+  CHECK(run.clock_offsets_ns == std::vector<std::int64_t>{0, 200, 0});
+  CHECK(run.slow_links.empty());
+  CHECK(run.transfer_us == 0.25);
+  CHECK(check_spans(run, made) == 36);
+  REQUIRE(run.notes.size() == 1);
+  CHECK(run.notes[0] ==
+        "clocks that are ahead of the first rank's are set back: rank 1 by 0.2 µs; from what "
+        "tensors take in both directions");
+}
+
+// The same begin 4.75 us too early, of a rank whose ops run on beside the next by 5 us.
+TEST_CASE("traces: ops that overlap on one rank are no evidence against clocks") {
+  Traces traces({run_of(three_stages(steady_order))}, {});
+  traces.change(1, "\"baseTimeNanoseconds\": 1743521598000000000",
+                "\"baseTimeNanoseconds\": 1743521597999995000");
+  std::vector<TracedRank> ranks = read_rank_traces(traces.reading, true, traces.notes);
+  ranks[2].ops.overlap_ns = 5000;
+  const MeasuredRun run = measured_run(std::move(ranks), {}, {});
+  CHECK(run.clock_error_ns == 0);
+  REQUIRE_FALSE(run.notes.empty());
+  CHECK(run.notes[0].starts_with("kernels of rank 2 ran on beside its next op for up to 5 µs"));
+}
+
+TEST_CASE("traces: data replicas without a list of their ranks are told the option") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces traces({made}, {});
+  for (int i = 0; i < 12; ++i) traces.change(1, "\"PP:1", "\"PP:0");
+  CHECK(traces.refusal().find("--pipeline-ranks \"0,2;1,3\" lists their ranks") !=
+        std::string::npos);
+}
+
+TEST_CASE("traces: messages to a rank without a trace are told where no job size is") {
+  Traces traces({run_of(three_stages(steady_order))}, {});
+  for (std::uint32_t rank = 0; rank < 2; ++rank) traces.change(rank, ", \"world_size\": 3", "");
+  traces.reading.files.pop_back();
+  CHECK(traces.refusal().find("messages name rank 2, of which there is no trace") !=
+        std::string::npos);
 }
 
 TEST_CASE("traces: clocks that are not one are refused") {

@@ -137,6 +137,17 @@ TEST_CASE("merged times: ranks that move more tensors an op tell what a tensor t
   CHECK(host_costs({}).op_us == 0);
 }
 
+TEST_CASE("merged times: runs of which one takes much longer for the same layers are told apart") {
+  const MeasuredRun fine =
+      run_with("fine", {{Pass::forward, {2e6, 2.16e6}}, {Pass::backward_input, {0, 1e6}}});
+  const MeasuredRun coarse =
+      run_with("coarse", {{Pass::forward, {2e6}}, {Pass::backward_input, {3e6}}});
+  CHECK(merged_times({coarse, fine}).disagreements ==
+        std::vector<std::string>{"runs disagree: F of stage 0 takes 2 ms in coarse, and 4.16 ms in "
+                                 "fine; are they of one model, microbatch and machine?"});
+  CHECK(merged_times({fine, run_with("near", {{Pass::forward, {5e6}}})}).disagreements.empty());
+}
+
 TEST_CASE("merged times: stages that are no multiple of each other make no profile") {
   CHECK_THROWS_AS(
       merged_times({run_with("three", {{Pass::forward, {1, 1, 1}}}),

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <optional>
 #include <string>
@@ -125,6 +126,82 @@ TEST_CASE("op spans: another thread launches the backward of an overlap cell") {
   CHECK(spans.front()->of_part(0, 1) == KinetoSpan{100, 200});
   CHECK(spans.front()->of_part(0, 2) == KinetoSpan{100, 140});
   CHECK(spans.front()->of_part(1, 2) == KinetoSpan{140, 200});
+}
+
+// As PyTorch runs both parts in turn, the backward after a wait for its gradient.
+TEST_CASE("op spans: the second part of an overlap cell begins at its own first kernel") {
+  KinetoTrace trace;
+  trace.works = {{{100, 140}, 1, 7}, {{170, 200}, 2, 7}};
+  trace.launches = {{20, 1, main_thread}, {40, 2, other_thread}};
+  const auto spans = spans_of_works(trace, {annotation_from_to(10, 60)});
+  REQUIRE(spans.front().has_value());
+  CHECK(spans.front()->of_part(0, 2) == KinetoSpan{100, 140});
+  CHECK(spans.front()->of_part(1, 2) == KinetoSpan{170, 200});
+}
+
+TEST_CASE(
+    "op spans: a copy on a stream without kernels, such as an offload, is no time of its op") {
+  KinetoTrace trace;
+  trace.works = {{{100, 140}, 1, 7},
+                 {{140, 145}, 2, 7, KinetoWorkKind::copy},
+                 {{120, 900}, 3, 30, KinetoWorkKind::copy}};
+  trace.launches = {{20, 1, main_thread}, {30, 2, main_thread}, {40, 3, main_thread}};
+  const auto spans = spans_of_works(trace, {annotation_from_to(10, 60)});
+  REQUIRE(spans.front().has_value());
+  CHECK(spans.front()->whole == KinetoSpan{100, 145});
+}
+
+/// A trace of a device with an annotation and its launch every 10 ns, and the works of some.
+RankOps launched_ops(const std::vector<std::string>& names,
+                     const std::vector<std::optional<KinetoSpan>>& works) {
+  KinetoTrace trace;
+  trace.names = names;
+  for (std::uint32_t i = 0; i < names.size(); ++i) {
+    trace.annotations.push_back({{i * 10, i * 10 + 9}, i, main_thread});
+    if (!works[i]) continue;
+    trace.launches.push_back({i * 10 + 1, i + 1, main_thread});
+    trace.works.push_back({*works[i], i + 1, 7 + i % 2});
+  }
+  return ops_of_annotations(trace, {OpPattern("PP:{stage}{pass}{microbatch}")}, Stage{0});
+}
+
+std::string ops_text(const RankOps& ops) {
+  std::string all;
+  for (const MeasuredOp& op : ops.ops) {
+    all += fmt::format("{} {}-{} ", text(op.action), op.span.begin_ns, op.span.end_ns);
+  }
+  return all;
+}
+
+// PyTorch's I of the first stage skips the gradient of its input. F1 is one whose kernels were
+// lost.
+TEST_CASE("op spans: an op that launches nothing in the whole trace has no length") {
+  CHECK(ops_text(launched_ops({"PP:0F0", "PP:0F1", "PP:0I0", "PP:0F2", "PP:0W0"},
+                              {{{100, 200}}, {}, {}, {{250, 300}}, {{300, 400}}})) ==
+        "0F0 100-200 0I0 250-250 0F2 250-300 0W0 300-400 ");
+  CHECK(ops_text(launched_ops({"PP:0F0", "PP:0B0", "PP:0W0", "PP:0F1", "PP:0W1"},
+                              {{{100, 200}}, {{210, 220}}, {}, {{250, 300}}, {}})) ==
+        "0F0 100-200 0B0 210-220 0W0 220-220 0F1 250-300 0W1 300-300 ");
+}
+
+TEST_CASE(
+    "op spans: kernels on another stream that outlast the next op's begin do not overlap it") {
+  const RankOps ops =
+      launched_ops({"PP:0F0", "PP:0F1", "PP:0F2"}, {{{100, 260}}, {{200, 300}}, {{300, 450}}});
+  CHECK(ops_text(ops) == "0F0 100-200 0F1 200-300 0F2 300-450 ");
+  CHECK(ops.overlap_ns == 60);
+}
+
+TEST_CASE("op spans: names count once, however many streams of the device repeat them") {
+  KinetoTrace trace;
+  trace.names = {"PP:0F0", "on the device"};
+  trace.annotations = {{{0, 9}, 0, main_thread},
+                       {{20, 30}, 0, 7, true},
+                       {{20, 31}, 0, 8, true},
+                       {{20, 31}, 1, 8, true}};
+  const NameUse use = name_use(trace, {OpPattern("PP:{stage}{pass}{microbatch}")});
+  CHECK(use.matched == std::vector<NameCount>{{"PP:0F0", 1}});
+  CHECK(use.unmatched == std::vector<NameCount>{{"on the device", 1}});
 }
 
 /// Annotations side by side, each with many works, launched from two threads; in no order.

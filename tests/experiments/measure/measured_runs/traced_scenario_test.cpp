@@ -177,6 +177,13 @@ TEST_CASE("traces: the command writes a scenario that finds its profile and its 
   const std::vector<std::string> both{"--profile", profile, "--scenario", scenario};
   REQUIRE(command(traces.reading.files, both) == 0);
   CHECK(run(read_scenario(scenario)).report->makespan == made.report->makespan);
+  const std::string folder = std::filesystem::path(traces.reading.files[0]).parent_path().string();
+  const std::string inside = folder + "/s.json";  // which is no trace
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(command({folder}, {"--profile", folder + "/p.json", "--scenario", inside}) == 0);
+  }
+  CHECK(run(read_scenario(inside)).report->makespan == made.report->makespan);
+  CHECK(command({scratch.path("a")}, {}) == 3);
   CHECK(command(own_traces.reading.files, both) == 2);
   std::vector<std::string> all = both;
   all.insert(all.end(), {"--write-order", scratch.path("c/o.csv"), "--force"});
@@ -186,7 +193,7 @@ TEST_CASE("traces: the command writes a scenario that finds its profile and its 
 
 TEST_CASE("traces: the JSON has what was found, by rank and by stage") {
   const RunResult made = run_of(three_stages(steady_order));
-  Traces traces({made}, {});
+  Traces traces({made, made}, {});
   const auto document = measured_run_json(traces.read());
   CHECK(document["penstock"] == 1);
   CHECK(document["schedule"] == "1f1b");

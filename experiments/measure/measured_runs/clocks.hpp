@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "experiments/measure/measured_runs/run_times.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace penstock {
+
+/// By rank, how far its clock is ahead of the first one's, in nanoseconds: half of what tensors
+/// take longer one way than back, over pairs of ranks that are no slower than others there and
+/// back. Empty where times fit one clock: no op began before what it needs had ended, but for
+/// `overlap_ns`, and no link is slow whose tensors are back as soon as those of other pairs.
+std::vector<std::int64_t> clock_offsets(const Plan& plan, const TransferTimes& times,
+                                        std::int64_t overlap_ns);
+
+/// Moves the actions of each rank to the clock of the first, and the first of all to 0. How much
+/// later it began than without offsets, in nanoseconds.
+std::int64_t align_clocks(const Plan& plan, const std::vector<std::int64_t>& offsets,
+                          Timeline& timeline);
+
+}  // namespace penstock
