@@ -137,20 +137,6 @@ void take_together(const Layout& layout, StepBatch& batch) {
   }
 }
 
-/// Scales what a layer states for a full microbatch.
-void scale(Layer& layer, double times, double bytes) {
-  for (auto* us : {&layer.forward_us, &layer.backward_us, &layer.backward_input_us,
-                   &layer.backward_weight_us, &layer.exchange_us}) {
-    if (*us) **us *= times;
-  }
-  layer.recompute_us *= times;
-  for (double* size : {&layer.activation_bytes, &layer.stash_bytes, &layer.freed_by_input_bytes,
-                       &layer.offloaded_bytes, &layer.recomputed_bytes, &layer.workspace_bytes,
-                       &layer.pending_weight_bytes}) {
-    *size *= bytes;
-  }
-}
-
 ModelSpec with_loads(ModelSpec spec, const std::vector<double>& loads) {
   for (std::size_t b = 0; b < loads.size(); ++b) {
     for (LayerSpec& part : spec.blocks[b].parts) {
@@ -191,7 +177,7 @@ void set_part(Layout& part, const PackedMicrobatch& microbatch, const std::vecto
   const double full = *part.documents->tokens;
   const double square = part.documents->attention_share.value_or(0);
   const double times = (1 - square) * (tokens / full) + square * (squares / (full * full));
-  for (Layer& layer : part.model.layers) scale(layer, times, tokens / full);
+  for (Layer& layer : part.model.layers) scale_stated(layer, times, tokens / full);
 }
 
 /// Microseconds that F and B of a microbatch take each rank on average, where all are like this.

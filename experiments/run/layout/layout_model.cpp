@@ -328,6 +328,22 @@ Schedule passes_of(const Schedule& schedule) {
   return once;
 }
 
+void scale_stated(Layer& layer, double times, double bytes) {
+  for (auto* us : {&layer.forward_us, &layer.backward_us, &layer.backward_input_us,
+                   &layer.backward_weight_us, &layer.exchange_us, &layer.selective.recompute_us}) {
+    if (*us) **us *= times;
+  }
+  layer.recompute_us *= times;
+  for (auto* size : {&layer.selective.stash_bytes, &layer.selective.recomputed_bytes}) {
+    if (*size) **size *= bytes;
+  }
+  for (double* size : {&layer.activation_bytes, &layer.stash_bytes, &layer.freed_by_input_bytes,
+                       &layer.offloaded_bytes, &layer.recomputed_bytes, &layer.workspace_bytes,
+                       &layer.pending_weight_bytes}) {
+    *size *= bytes;
+  }
+}
+
 void fit_layers(const Layout& layout, ModelGraph& model) {
   free_logits(layout, model);
   if (layout.degrees.narrow_gathers) narrow_gathers(layout, model);

@@ -49,6 +49,9 @@ void refit_model(Layout& layout, ModelSpec spec, const CellShape& shape);
 /// A schedule with the passes of another one, once each: models are made again without the rest.
 Schedule passes_of(const Schedule& schedule);
 
+/// Multiplies the times and the sizes that a layer states for a whole microbatch.
+void scale_stated(Layer& layer, double times, double bytes);
+
 /// What the stack and the degrees change in each layer, before the model is cut.
 void fit_layers(const Layout& layout, ModelGraph& model);
 

@@ -16,21 +16,6 @@
 namespace penstock {
 namespace {
 
-/// Stated times and bytes are those of a whole microbatch.
-void take_share(double share, ModelGraph& graph) {
-  for (Layer& layer : graph.layers) {
-    for (auto* us : {&layer.forward_us, &layer.backward_us, &layer.backward_input_us,
-                     &layer.backward_weight_us}) {
-      if (*us) **us *= share;
-    }
-    for (double* number :
-         {&layer.recompute_us, &layer.activation_bytes, &layer.stash_bytes, &layer.recomputed_bytes,
-          &layer.workspace_bytes, &layer.pending_weight_bytes}) {
-      *number *= share;
-    }
-  }
-}
-
 /// The scenario of the module alone, as a pipeline on devices of its own.
 Scenario scenario_of(const LayoutModule& module, const Scenario& scenario, const Layout& pipeline) {
   Scenario own = scenario;
@@ -48,7 +33,7 @@ Scenario scenario_of(const LayoutModule& module, const Scenario& scenario, const
   own.model.spec.blocks = std::move(part.blocks);
   own.model.graph = std::move(part.graph);
   own.model.tied_embedding_bytes = 0;
-  take_share(module.share, own.model.graph);
+  for (Layer& layer : own.model.graph.layers) scale_stated(layer, module.share, module.share);
   if (pipeline.batch.microbatch) own.model.microbatch = *pipeline.batch.microbatch * module.share;
   own.parallel.pipeline = module.stages;
   own.parallel.chunks.reset();
