@@ -26,16 +26,14 @@ Scenario Chain::changed(const Scenario& scenario, const std::vector<std::string>
   return penstock::changed(scenario, settings, left_out, sections_);
 }
 
-Layout Chain::layout(const Scenario& scenario, bool allows_stale) {
+Layout Chain::layout(const Scenario& scenario) {
   if (catalogue_ == nullptr && uses_catalogue(scenario.hardware)) {
     own_ = std::make_unique<const Catalogue>(read_catalogue());
     catalogue_ = own_.get();
   }
-  return settle(scenario, {.catalogue = catalogue_,
-                           .allows_stale = allows_stale,
-                           .machines = &machines_,
-                           .layers = &layers_,
-                           .clusters = clusters_});
+  return settle(
+      scenario,
+      {.catalogue = catalogue_, .machines = &machines_, .layers = &layers_, .clusters = clusters_});
 }
 
 /// A plan is kept when its inputs come a second time: most sweeps never have them again, and to

@@ -40,7 +40,7 @@ class Chain {
   Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,
                    const std::vector<std::string>& left_out = {});
   /// As `settle`.
-  Layout layout(const Scenario& scenario, bool allows_stale = false);
+  Layout layout(const Scenario& scenario);
 
   /// Runs the first draw of a settled layout, which is then as run: with its activations encoded,
   /// and with the order that its policy decided. Returns why it cannot finish. Throws InputError
