@@ -10,6 +10,7 @@
 #include <string>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
@@ -173,6 +174,21 @@ double quantity_of(std::string_view text, QuantityKind measure) {
                                  [&](const Unit& one) { return one.name == name; });
   if (unit == reading.units.end()) refuse(text, reading);
   return converted(*number, unit->size, reading.plain);
+}
+
+std::optional<double> quantity_in(std::string_view text, QuantityKind measure) {
+  const bool begins_as_number = text.find_first_of("+-.0123456789") == 0;
+  if (!begins_as_number || plain_number(text)) return std::nullopt;
+  return quantity_of(text, measure);
+}
+
+std::optional<double> quantity_in_json(std::string_view json_text,
+                                       std::optional<QuantityKind> measure) {
+  if (const auto plain = plain_number(json_text)) return plain;
+  if (!measure || !json_text.starts_with('"')) return std::nullopt;
+  const bool escapes = json_text.find('\\') != std::string_view::npos;
+  if (escapes) return quantity_in(parse_json(json_text).get<std::string>(), *measure);
+  return quantity_in(json_text.substr(1, json_text.size() - 2), *measure);
 }
 
 double positive_quantity(std::string_view option, std::string_view text, QuantityKind measure) {

@@ -24,6 +24,14 @@ enum class QuantityKind : std::uint8_t {
 /// the units.
 double quantity_of(std::string_view text, QuantityKind measure);
 
+/// The number that a text stands for under a key of a document: "2GB/s" has one. Empty for a text
+/// without a unit, which documents refuse, and for a word. Throws InputError for a wrong unit.
+std::optional<double> quantity_in(std::string_view text, QuantityKind measure);
+
+/// The same of a JSON text, which may be a plain number; without a kind only that.
+std::optional<double> quantity_in_json(std::string_view json_text,
+                                       std::optional<QuantityKind> measure);
+
 /// A quantity above 0 of an option, "--timeout". Throws UsageError that names it.
 double positive_quantity(std::string_view option, std::string_view text, QuantityKind measure);
 

@@ -24,17 +24,10 @@ using nlohmann::json;
 constexpr std::size_t no_knob = SIZE_MAX;
 constexpr std::uint64_t bytes_per_action = 400;  // three times what runs take
 
-/// The number of a JSON text, with the unit that its key allows: 2e9 of "2GB/s".
+/// The number that a knob takes of a value, if any.
 std::optional<double> number_in(const std::string& text, std::string_view key) {
-  if (const auto plain = plain_number(text)) return plain;
-  const auto kind = measure_of_key(key);
-  if (!kind || text.size() < 3 || text.front() != '"') return std::nullopt;
-  const std::string_view inside = std::string_view(text).substr(1, text.size() - 2);
-  // A text of a number alone is refused, and so is one with escapes.
-  const bool has_unit = inside.back() >= 'A' && inside.find('\\') == std::string_view::npos;
-  if (!has_unit) return std::nullopt;
   try {
-    return quantity_of(inside, *kind);
+    return quantity_in_json(text, measure_of_key(key));
   } catch (const InputError&) {
     return std::nullopt;
   }

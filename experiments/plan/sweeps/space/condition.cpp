@@ -14,16 +14,6 @@
 namespace penstock {
 namespace {
 
-/// A JSON text as a number: 2, or "2GB/s" where quantities have a unit.
-std::optional<double> compared_number(std::string_view json_text,
-                                      std::optional<QuantityKind> kind) {
-  if (const auto plain = plain_number(json_text)) return plain;
-  if (!kind || json_text.size() < 3 || json_text.front() != '"') return std::nullopt;
-  const std::string_view text = json_text.substr(1, json_text.size() - 2);
-  const bool begins_as_number = text.find_first_of("+-.0123456789") == 0;
-  return begins_as_number ? std::optional(quantity_of(text, *kind)) : std::nullopt;
-}
-
 template <class Value>
 bool compare(const Value& left, Relation how, const Value& right) {
   switch (how) {
@@ -82,7 +72,7 @@ void agree_on_units(Operand& left, Operand& right) {
   for (auto [constant, other] : {std::pair{&left, &right}, std::pair{&right, &left}}) {
     if (constant->value != Operand::constant) continue;
     constant->kind = other->kind;
-    static_cast<void>(compared_number(constant->text, constant->kind));  // throws for a wrong unit
+    static_cast<void>(quantity_in_json(constant->text, constant->kind));  // throws for a wrong unit
   }
   const bool scaled = left.factor != 1 || right.factor != 1;
   if (left.kind && right.kind && left.kind != right.kind && !scaled) {
@@ -96,7 +86,7 @@ std::vector<std::string> texts_of(const Operand& side, const std::vector<Varied>
   const bool varies = side.value != Operand::constant;
   std::vector<std::string> texts;
   for (const std::string& text : varies ? varied[side.value].values->list : constant) {
-    if (!compared_number(text, side.kind)) texts.push_back(text);
+    if (!quantity_in_json(text, side.kind)) texts.push_back(text);
   }
   return texts;
 }
@@ -172,8 +162,8 @@ bool Condition::holds(const std::vector<std::string>& values) const {
   const auto text = [&](const Operand& side) -> const std::string& {
     return side.value == Operand::constant ? side.text : values[side.value];
   };
-  const auto left_number = compared_number(text(left), left.kind);
-  const auto right_number = compared_number(text(right), right.kind);
+  const auto left_number = quantity_in_json(text(left), left.kind);
+  const auto right_number = quantity_in_json(text(right), right.kind);
   if (left_number && right_number) {
     return compare(*left_number * left.factor, relation, *right_number * right.factor);
   }

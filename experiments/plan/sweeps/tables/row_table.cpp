@@ -35,11 +35,7 @@ TableCell cell_of(const ordered_json& value) {
 }
 
 /// A cell of a text without types.
-TableCell cell_of_text(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return {!text.empty() && error == std::errc{} && end == text.data() + text.size(), text};
-}
+TableCell cell_of_text(const std::string& text) { return {plain_number(text).has_value(), text}; }
 
 /// Makes numbers of texts with a unit, such as "2GB/s", in columns whose suffix says what they are.
 void read_units(RowTable& table) {
@@ -51,7 +47,9 @@ void read_units(RowTable& table) {
       TableCell& cell = row[c];
       if (cell.is_number || cell.empty()) continue;
       try {
-        cell = {true, fmt::format("{}", quantity_of(cell.text, *kind))};
+        if (const auto number = quantity_in(cell.text, *kind)) {
+          cell = {true, fmt::format("{}", *number)};
+        }
       } catch (const InputError&) {
         // A wrong unit: the row says so as its finding.
       }

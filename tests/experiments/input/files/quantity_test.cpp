@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "sim/base/error.hpp"
@@ -43,6 +44,19 @@ TEST_CASE("a quantity is a number with a unit, decimal or binary") {
 TEST_CASE("a quantity without a unit is in that of its measure") {
   CHECK(quantity_of("1e9", QuantityKind::bytes) == 1e9);
   CHECK(quantity_of("12", QuantityKind::seconds) == 12);
+}
+
+TEST_CASE("a quantity in a document is a number or a text with a unit; other texts are none") {
+  const auto bytes = [](const char* text) { return quantity_in_json(text, QuantityKind::bytes); };
+  CHECK(bytes("2e3") == 2000);
+  CHECK(bytes("\"1.5GiB\"") == 1610612736.0);
+  CHECK(bytes("\"1.5 \\u0047iB\"") == 1610612736.0);
+  for (const char* none : {"\"2e3\"", "\"auto\"", "\"inf\"", "inf", "\"\"", "null"}) {
+    CAPTURE(none);
+    CHECK(bytes(none) == std::nullopt);
+  }
+  CHECK_THROWS_AS(bytes("\"70 %\""), InputError);
+  CHECK(quantity_in_json("\"2GB\"", std::nullopt) == std::nullopt);
 }
 
 TEST_CASE("a unit spelled otherwise is named as it is written here") {

@@ -129,6 +129,9 @@ TEST_CASE("sweep space: conditions compare values with units") {
   CHECK(kept("/b_us < 0.0015ms") == 3);
   CHECK(kept("/a_bytes_per_s > 1000000000*/b_us") == 3);
   CHECK_THROWS_AS(kept("/b_us < 2GB/s"), InputError);
+  // A scenario refuses a number in quotes, and so does a condition.
+  const SweepRequest quoted = request_with({"/a_bytes_per_s=\"2e9\",2GB/s"});
+  CHECK_THROWS_AS(condition_of("/a_bytes_per_s >= 1GB/s", quoted.axes), InputError);
   CHECK_THROWS_AS(kept("/b_us < /c_ms"), InputError);
   CHECK(kept("/b_us <= 1.5*/c_ms") == 3);
 }

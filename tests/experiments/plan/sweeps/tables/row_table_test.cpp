@@ -139,6 +139,7 @@ TEST_CASE("tables: texts with a unit are numbers, and axes have units") {
   const RowTable table = row_table_of(row("\"2GB/s\"") + row("4000000000") + row("\"3 parsecs\""));
   CHECK(table.rows[0][2] == TableCell{true, "2000000000"});
   CHECK(table.rows[2][2] == TableCell{false, "3 parsecs"});  // refused by the scenario, too
+  CHECK(row_table_of(row("\"3e9\"")).rows[0][2] == TableCell{false, "3e9"});
   CHECK(shown_axis(table, 2).label() == "bandwidth, GB/s");
   CHECK(shown_axis(table, 2).named_text(table.rows[0][2]) == "bandwidth 2 GB/s");
   CHECK(shown_axis(table, 3).label() == "forward, \u00b5s");
