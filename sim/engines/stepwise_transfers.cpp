@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "sim/base/short_text.hpp"
 #include "sim/engines/stepwise_run.hpp"
 
 namespace penstock {
@@ -128,9 +129,12 @@ std::string Stepwise::needs_of(const Row& row) const {
   if (conditions_.blocking_sends && row.unsent > 0) return "the sends of its rank to leave";
   if (!room_ || room_->fits(first_cell(row.rest))) return "its policy to start it";
   const Rank rank{plan_.class_of(task).resource};
-  return fmt::format("memory of rank {}: it needs {} more bytes, and {} of {} are in use",
-                     index(rank), room_->change_at_start(task, rank), room_->held(rank),
-                     room_->capacity());
+  const auto size = [](std::int64_t bytes) {
+    return bytes_text(static_cast<std::uint64_t>(bytes));
+  };
+  return fmt::format("memory of rank {}: it needs {} more, and {} of {} are in use", index(rank),
+                     size(room_->change_at_start(task, rank)), size(room_->held(rank)),
+                     size(room_->capacity()));
 }
 
 }  // namespace penstock

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace penstock {
@@ -33,20 +32,6 @@ std::string time_text(Time time, TimeUnit unit) {
   return number_text(static_cast<double>(time.picoseconds) / static_cast<double>(unit.picoseconds));
 }
 
-std::string short_time_text(Time time, TimeUnit unit) {
-  const double value =
-      static_cast<double>(time.picoseconds) / static_cast<double>(unit.picoseconds);
-  const double size = std::abs(value);
-  if (size >= 1000) return fmt::format("{:.0f}", value);
-  if (size == 0 || size >= 1e-4) return fmt::format("{:.4g}", value);
-  return fmt::format("{:.{}f}", value, 3 - static_cast<int>(std::floor(std::log10(size))));
-}
-
-std::string short_time_text(Time time) {
-  const TimeUnit unit = unit_for(time < Time{} ? Time{} - time : time);
-  return fmt::format("{} {}", short_time_text(time, unit), unit.name);
-}
-
 std::string percent_text(double share) {
   const double tenths = std::round(share * 1000);
   return tenths == 0 ? "0.0 %" : fmt::format("{:.1f} %", share * 100);
@@ -60,17 +45,6 @@ std::string signed_percent_text(double share) {
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
   if (count == 1) return fmt::format("1 {}", one);
   return many.empty() ? fmt::format("{} {}s", count, one) : fmt::format("{} {}", count, many);
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 1024 && unit + 1 < units.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.4g} {}", value, units[unit]);
 }
 
 std::string aligned(const TableRows& rows, const std::vector<std::size_t>& left) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/short_text.hpp"  // the texts of times and bytes
 #include "sim/base/time.hpp"
 
 namespace penstock {
@@ -14,10 +15,6 @@ namespace penstock {
 /// values.
 std::string number_text(double value);
 std::string time_text(Time time, TimeUnit unit);
-/// Four significant digits, for tables: "38.4", "0.3375", "12345"; never an exponent.
-std::string short_time_text(Time time, TimeUnit unit);
-/// The same in the unit that suits it: "38.4 ms".
-std::string short_time_text(Time time);
 /// "12.5 %", and "+12.5 %" of a difference; never "-0.0 %".
 std::string percent_text(double share);
 std::string signed_percent_text(double share);
@@ -33,8 +30,6 @@ std::string joined(const Items& items, Text text, std::string_view between = ", 
   }
   return all;
 }
-/// "1.5 GiB".
-std::string bytes_text(std::uint64_t bytes);
 
 using TableRow = std::vector<std::string>;
 using TableRows = std::vector<TableRow>;

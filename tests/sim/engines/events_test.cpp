@@ -198,8 +198,8 @@ TEST_CASE("a run halts when the last thing has happened, not when something was 
   conditions.compute_slowdown = 2;
   conditions.stall_above_bytes = 4500;
   CHECK(halt_text(system, conditions) ==
-        "deadlock: at 10 µs 1F0 waits for memory of rank 1: it needs 1000 more bytes, and 4000 of "
-        "4500 are in use; 0SEND_F1 waits for memory of rank 1");
+        "deadlock: at 10 µs 1F0 waits for memory of rank 1: it needs 1000 B more, and 3.906 KiB "
+        "of 4.395 KiB are in use; 0SEND_F1 waits for memory of rank 1");
 }
 
 TEST_CASE("a rank with one transfer in flight at a time sends to two others in turn") {
@@ -243,8 +243,8 @@ TEST_CASE("an action that can never have its memory is named with what it lacks"
   Conditions conditions;
   conditions.stall_above_bytes = 150;
   CHECK(halt_text(system, conditions) ==
-        "deadlock: at 1 µs 0F1 waits for memory of rank 0: it needs 100 more bytes, and 100 of 150 "
-        "are in use");
+        "deadlock: at 1 µs 0F1 waits for memory of rank 0: it needs 100 B more, and 100 B of 150 "
+        "B are in use");
 }
 
 TEST_CASE("whatever the capacity, a run that ends has kept within it, and its causes add up") {

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/base/time.hpp"
+
+namespace penstock {
+
+/// Four significant digits, for tables: "38.4", "0.3375", "12345"; never an exponent.
+std::string short_time_text(Time time, TimeUnit unit);
+/// The same in the unit that suits it: "38.4 ms".
+std::string short_time_text(Time time);
+/// "1.5 GiB".
+std::string bytes_text(std::uint64_t bytes);
+
+}  // namespace penstock
