@@ -4,8 +4,6 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
-#include "experiments/run/run.hpp"
-#include "sim/base/error.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/report/overview.hpp"
 
@@ -15,11 +13,7 @@ namespace {
 RecordedRun run_to_record(const Scenario& scenario, std::vector<BytesByKind>* kinds,
                           double more_per_cell) {
   RunResult result = run(settle(scenario, {.bytes_per_cell = CellBytes::run + more_per_cell}));
-  if (!result.plan) {
-    const std::string why = result.findings.empty() ? "" : ": " + result.findings.front().text;
-    throw InputError(
-        fmt::format("{}: its run does not finish and has no timeline{}", scenario.source, why));
-  }
+  if (!result.plan) throw UnfinishedRun(result);
   if (kinds != nullptr) *kinds = memory_kinds(*result.plan, result.costs, result.timeline);
   memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
   return {{std::move(*result.plan), std::move(result.timeline), std::move(result.title)},
@@ -28,6 +22,11 @@ RecordedRun run_to_record(const Scenario& scenario, std::vector<BytesByKind>* ki
 }
 
 }  // namespace
+
+UnfinishedRun::UnfinishedRun(const RunResult& result)
+    : InputError(fmt::format("{}: its run does not finish and has no timeline{}",
+                             result.layout.source,
+                             result.findings.empty() ? "" : ": " + result.findings.front().text)) {}
 
 Recording parse_recording(const std::string& path, const std::string& content) {
   return about_file(path, [&] {

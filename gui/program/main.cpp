@@ -14,6 +14,7 @@
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/program/commands/line/budget_options.hpp"
+#include "experiments/run/recordings.hpp"
 #include "experiments/version.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/run_output.hpp"
@@ -204,6 +205,9 @@ int main(int argc, char** argv) {
     return options.screenshot.isEmpty() ? interactive(options) : screenshot(options);
   } catch (const UsageError& error) {
     return report_error(error, 2);
+  } catch (const UnfinishedRun& unfinished) {
+    say(unfinished.what());
+    return 1;
   } catch (const InputError& error) {
     return report_error(error, 3);
   } catch (const OverBudget& error) {

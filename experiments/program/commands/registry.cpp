@@ -16,6 +16,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/long_work/budget.hpp"
 #include "experiments/program/commands/line/budget_options.hpp"
+#include "experiments/run/recordings.hpp"
 #include "experiments/version.hpp"
 
 namespace penstock {
@@ -221,6 +222,9 @@ int run_program(int argc, const char* const* argv) {
     return code;
   } catch (const UsageError& error) {
     return report_error(error.what(), ExitCode::wrong_usage);
+  } catch (const UnfinishedRun& unfinished) {
+    say(unfinished.what());
+    return ExitCode::finding;
   } catch (const InputError& error) {
     return report_error(error.what(), ExitCode::wrong_input);
   } catch (const OverBudget& error) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/run/recordings.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "experiments/show/results/run_summary.hpp"
@@ -17,11 +18,7 @@ namespace penstock {
 namespace {
 
 ViewedRunPtr viewed_result(RunResult result, std::shared_ptr<const Scenario> scenario) {
-  if (!result.plan) {
-    const std::string why = result.findings.empty() ? "" : ": " + result.findings.front().text;
-    throw InputError(fmt::format("{}: its run does not finish and has no timeline{}",
-                                 result.layout.source, why));
-  }
+  if (!result.plan) throw UnfinishedRun(result);
   auto run = std::make_shared<ViewedRun>();
   run->text = result_table(result);
   run->memory = std::move(result.memory);

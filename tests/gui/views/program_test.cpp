@@ -68,6 +68,18 @@ TEST_CASE("program: a run that needs more memory than it may is refused with wha
   CHECK(run_viewer({"--screenshot", picture, "--max-memory", "none", large}).code == 2);
 }
 
+TEST_CASE("program: a run that does not finish has no picture, and is a finding") {
+  const testing::Scratch folder;
+  const QString stalled =
+      file_with(folder, "s.json", R"(/memory={"capacity_bytes": 300000000, "policy": "stall"})");
+  const QString picture = QString::fromStdString(folder.path("p.png"));
+  const auto [code, said] = run_viewer({"--screenshot", picture, stalled});
+  CHECK(code == 1);
+  CHECK(said.contains("s.json: its run does not finish and has no timeline: deadlock: at "));
+  CHECK_FALSE(said.contains("error"));
+  CHECK_FALSE(std::filesystem::exists(picture.toStdString()));
+}
+
 TEST_CASE("program: view hands its bounds over, and the viewer keeps to them") {
   const testing::Scratch folder, elsewhere;
   const QString picture = QString::fromStdString(folder.path("p.png"));

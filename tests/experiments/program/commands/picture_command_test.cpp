@@ -143,6 +143,30 @@ TEST_CASE("plot: a run is drawn as its timeline where no kind is given, rows of 
   CHECK(desk.run({"plot", "-o", "a.svg"}).code == 2);
 }
 
+TEST_CASE("plot: a run that does not finish is a finding to all that need its timeline") {
+  const PictureDesk desk;
+  std::string stalled = sized;
+  stalled.insert(stalled.rfind('}'),
+                 R"(, "memory": {"capacity_bytes": 1500000, "policy": "stall"})");
+  desk.file("stalled.json", stalled);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"plot", "stalled.json", "--kind", "memory", "-o", "a.svg"},
+        {"plot", "stalled.json", "-o", "a.svg"},
+        {"compare", "s.json", "stalled.json"},
+        {"convert", "stalled.json", "a.timeline"},
+        {"explain", "stalled.json", "--causes"}}) {
+    CAPTURE(command[0]);
+    const ProgramRun run = desk.run(command);
+    CHECK(run.code == 1);
+    CHECK(run.errors ==
+          "penstock: stalled.json: its run does not finish and has no timeline: deadlock: at 40 µs "
+          "0F1 waits for memory of rank 0: it needs 1 MiB more, and 1.004 MiB of 1.431 MiB are in "
+          "use; 1F1 waits for 0SEND_F1\n");
+  }
+  CHECK_FALSE(desk.has("a.svg"));
+  CHECK(desk.run({"run", "stalled.json"}).code == 1);
+}
+
 TEST_CASE("plot: a study of bubbles keeps to --max-memory") {
   const PictureDesk desk;
   const ProgramRun run =
