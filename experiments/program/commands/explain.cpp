@@ -3,7 +3,6 @@
 #include "experiments/measure/causes/causes.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "experiments/run/changes/tried_changes.hpp"
 #include "experiments/run/recordings.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/explanation/memory_explanation.hpp"
@@ -167,13 +166,8 @@ int explain_run(const Options& options) {
   }
   if (options.memory && paths_of(options.pictures).empty()) return code;
   waiting.emplace("explaining");
-  Explanation explanation = explain(result);
   const bool prints = !options.memory && !on_standard_output(options.pictures);
-  if (prints) {
-    FasterChanges faster = faster_changes(scenario, result);
-    explanation.changes = std::move(faster.changes);
-    explanation.now = std::move(faster.now);
-  }
+  const Explanation explanation = prints ? explain(scenario, result) : explain(result);
   waiting.reset();
   OutputSet outputs(options.replaced);
   write_pictures(options.pictures, result, outputs,

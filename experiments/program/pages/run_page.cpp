@@ -57,12 +57,17 @@ ordered_json configuration_in(std::string_view row) {
   return row_document(row, 1)["configuration"];
 }
 
+/// Changes are simulated only where the run does not fit: a page may have many runs.
+Explanation explained(const Scenario& scenario, const RunResult& result) {
+  return does_not_fit(result) ? explain(scenario, result) : explain(result);
+}
+
 /// An unfinished run has its findings.
 PageDetail detail_of_run(const Scenario& scenario, const RunResult& result) {
   if (!result.report) {
     return {{{"What was found", result_table(result)}, {"Scenario", document_text(scenario)}}, {}};
   }
-  const Explanation explanation = explain(result);
+  const Explanation explanation = explained(scenario, result);
   return {texts_of_run(scenario, result, explanation),
           {picture_of(*result.plan, result.timeline, result.title,
                       {explanation.gaps, tasks_of(result.report->critical_path)})}};
@@ -106,9 +111,10 @@ ResultPage timeline_page(const PagedRun& run) {
 }
 
 ResultPage run_page(const Scenario& scenario, const RunResult& result) {
-  ResultPage page = timeline_page({result.title, run_summary(result) + numbered_notes(result),
-                                   *result.plan, result.timeline, *result.report, result.memory});
-  page.texts = texts_of_run(scenario, result, explain(result));
+  ResultPage page = timeline_page(
+      {result.title, run_summary(result) + numbered_notes(result) + findings_text(result, {}),
+       *result.plan, result.timeline, *result.report, result.memory});
+  page.texts = texts_of_run(scenario, result, explained(scenario, result));
   return page;
 }
 

@@ -41,17 +41,31 @@ struct Explanation {
   std::vector<Sensitivity> sensitivity;
   std::vector<IdleGap> gaps;  // longest first
   IdleCauses idle;            // of all ranks
-  // Changes that make the step shorter, fastest first, and what runs now, if tried.
+  // Changes that make the step shorter, fastest first, and what runs now, if tried. Of a run that
+  // does not fit those that make it fit or, without any, that reduce its peak.
   std::vector<TriedChange> changes;
   std::optional<TriedChange> now;
-  std::vector<std::string> advice;  // what to change first
-  std::vector<std::string> notes;   // what is left out
+  // What to change first. Of a run that does not fit only that: what shortens it may need more
+  // memory.
+  std::vector<std::string> advice;
+  std::vector<std::string> notes;  // what is left out
 };
 
 /// The result must have a report: a deadlocked run has nothing to explain but its finding.
 Explanation explain(const RunResult& result);
+/// The same with changes of its scenario, each simulated.
+Explanation explain(const Scenario& scenario, const RunResult& result);
 /// The same without sensitivities, which simulate the run again.
 Explanation explain_times(const RunResult& result);
+
+/// What to change first, one sentence each, largest share of the run first; nothing below 1 %. Uses
+/// only the critical path and idle time of the explanation.
+std::vector<std::string> advice_for(const RunResult& result, const Explanation& explanation);
+
+/// Whether a rank needs more memory than it has.
+bool does_not_fit(const RunResult& result);
+/// "it does not fit, rank 0 needs 3 GiB, 687.8 MiB too much": of the rank that needs most.
+std::string lack_text(const RunResult& result);
 
 std::string explanation_text(const RunResult& result, const Explanation& explanation);
 nlohmann::ordered_json explanation_json(const RunResult& result, const Explanation& explanation);

@@ -7,6 +7,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/results/result_json.hpp"
+#include "experiments/show/results/result_table.hpp"
 #include "experiments/show/results/run_summary.hpp"
 #include "sim/report/idle.hpp"
 
@@ -187,6 +188,22 @@ std::string gaps_text(const RunResult& result, const Explanation& explanation, T
   return text + lines_left_out(explanation.gaps.size(), "gaps");
 }
 
+std::string changes_heading(const RunResult& result, const Explanation& explanation) {
+  if (does_not_fit(result)) {
+    const bool fit = explanation.changes.front().fits() == true;
+    return fmt::format(
+        "changes that {}, each simulated alone (penstock explain --memory has more)\n",
+        fit ? "make it fit" : "reduce the peak, though none makes it fit");
+  }
+  const std::size_t draws = explanation.now ? explanation.now->draws.size() : 0;
+  const std::string over =
+      draws == 0 ? "" : fmt::format("means of {} draws, ± half of the 95 % interval; ", draws);
+  return fmt::format(
+      "changes that make the step shorter, each simulated alone ({}penstock layout --from has "
+      "more, and pairs)\n",
+      over);
+}
+
 std::string changes_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
   if (explanation.changes.empty()) return "";
   const TriedChange now =
@@ -196,14 +213,7 @@ std::string changes_text(const RunResult& result, const Explanation& explanation
             bytes_text(change.peak_bytes), std::string(penstock::text(change.effort)),
             change.change.options()};
   };
-  const std::string over =
-      now.draws.empty()
-          ? ""
-          : fmt::format("means of {} draws, ± half of the 95 % interval; ", now.draws.size());
-  return fmt::format(
-             "\nchanges that make the step shorter, each simulated alone ({}penstock layout --from "
-             "has more, and pairs)\n",
-             over) +
+  return "\n" + changes_heading(result, explanation) +
          aligned(
              table_rows({"step", "vs now", "peak", "to do", "change"}, explanation.changes, cells),
              {3, 4});
@@ -247,9 +257,10 @@ ordered_json explanation_json(const RunResult& result, const Explanation& explan
 std::string explanation_text(const RunResult& result, const Explanation& explanation) {
   const TimeUnit unit = unit_for(result.report->makespan);
   std::string text =
-      fmt::format("{}: {} {} (times in {})\n\n", result.title,
+      fmt::format("{}: {} {} (times in {})\n", result.title,
                   short_time_text(result.report->makespan, unit), unit.name, unit.name);
-  text += path_text(result, explanation, unit) + "\n";
+  text += findings_text(result, {});
+  text += "\n" + path_text(result, explanation, unit) + "\n";
   text += shares_text(result, explanation, unit) + "\n";
   text += sensitivity_text(result, explanation, unit);
   text += gaps_text(result, explanation, unit);

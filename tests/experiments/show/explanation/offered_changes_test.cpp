@@ -2,8 +2,12 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+#include "experiments/program/pages/run_page.hpp"
 #include "experiments/run/changes/tried_changes.hpp"
+#include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/explanation/memory_explanation.hpp"
 #include "experiments/show/explanation/sensitivity.hpp"
 #include "sim/base/error.hpp"
@@ -120,6 +124,18 @@ void for_random_scenarios(std::size_t count, Check check) {
   }
 }
 
+/// GPipe holds 8 activations of 100 bytes on each rank; a rank has room for as many bytes as given.
+Scenario with_room_for(int bytes) {
+  const std::string stage =
+      R"({"forward_us": 10, "backward_input_us": 10, "backward_weight_us": 10, "stash_bytes": 100})";
+  return parse_scenario(fmt::format(R"({{"model": {{"stages": [{0}, {0}, {0}, {0}]}},
+                      "hardware": {{"name": "ideal", "devices": 4, "latency_us": 1}},
+                      "schedule": {{"name": "gpipe", "microbatches": 8}},
+                      "memory": {{"capacity_bytes": {1}}}}})",
+                                    stage, bytes),
+                        "s.json");
+}
+
 }  // namespace
 
 TEST_SUITE("slow") {
@@ -163,6 +179,43 @@ TEST_CASE("what a section refuses is not offered") {
     CAPTURE(offer.change.text());
     CHECK(offer.change.text().find("/memory/zero") == std::string::npos);
   }
+}
+
+TEST_CASE("explain: a run that does not fit is told so first, with what makes it fit") {
+  const Scenario scenario = with_room_for(500);
+  const RunResult result = run(scenario);
+  const Explanation explanation = explain(scenario, result);
+  REQUIRE(!explanation.changes.empty());
+  CHECK(explanation.changes.front().change.settings != std::vector<std::string>{});
+  CHECK(explanation.advice ==
+        std::vector{"it does not fit, rank 0 needs 800 B, 300 B too much: use " +
+                    explanation.changes.front().change.options()});
+  for (const TriedChange& change : explanation.changes) {
+    check_offer(scenario, change);
+    CHECK(change.fits() == true);
+  }
+  const std::string text = explanation_text(result, explanation);
+  const std::size_t found = text.find("\n\nfinding: out of memory: 4 of 4 ranks"),
+                    path = text.find("\n\ncritical path\n");
+  CHECK(found < path);
+  CHECK(text.find("\nchanges that make it fit, each") != std::string::npos);
+  CHECK(run_page(scenario, result).summary.find("\nfinding: out of memory: 4") !=
+        std::string::npos);
+  CHECK(run_page(scenario, result).texts.front().text == text);
+}
+
+TEST_CASE("explain: where no change makes a run fit, those listed reduce its peak") {
+  const Scenario scenario = with_room_for(1);
+  const RunResult result = run(scenario);
+  const Explanation explanation = explain(scenario, result);
+  REQUIRE(explanation.advice.size() == 1);
+  CHECK(explanation.advice.front().ends_with(
+      "makes it fit; use more devices, or several changes together"));
+  REQUIRE(!explanation.changes.empty());
+  for (const TriedChange& change : explanation.changes) CHECK(change.peak_bytes < 800);
+  CHECK(explanation_text(result, explanation)
+            .find("\nchanges that reduce the peak, though none makes it fit, each") !=
+        std::string::npos);
 }
 
 }  // namespace penstock::testing
