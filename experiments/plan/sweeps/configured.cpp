@@ -190,6 +190,12 @@ bool has_result(std::string_view row) {
   return row.find("},\"result\":{") != std::string_view::npos;
 }
 
+bool runs_out_of_memory(std::string_view row) {
+  const std::size_t findings = row.rfind("},\"findings\":[");
+  return findings != std::string_view::npos && has_result(row) &&
+         row.find("\"kind\":\"out_of_memory\"", findings) != std::string_view::npos;
+}
+
 bool is_answer(std::string_view row) {
   return has_result(row) && row.find("},\"findings\":[") == std::string_view::npos;
 }

@@ -73,6 +73,8 @@ constexpr const char* lacks_memory_text =
 bool lacks_memory(std::string_view row);
 /// Whether a row has figures.
 bool has_result(std::string_view row);
+/// Whether it has the figures of a run that does not fit.
+bool runs_out_of_memory(std::string_view row);
 /// Whether it has figures and no finding.
 bool is_answer(std::string_view row);
 

@@ -178,9 +178,13 @@ std::string best_text(const ReportedRows& rows, const Figure& figure) {
 }
 
 std::string sweep_summary(const ReportedRows& rows) {
-  std::string text = fmt::format("rows            {} of {}: {} with a result, {} without\n",
+  const std::string too_large =
+      rows.too_large == 0
+          ? ""
+          : fmt::format(" ({} {} not fit)", rows.too_large, rows.too_large == 1 ? "does" : "do");
+  std::string text = fmt::format("rows            {} of {}: {} with a result{}, {} without\n",
                                  rows.rows, counted(rows.of, "configuration"), rows.with_result,
-                                 rows.rows - rows.with_result);
+                                 too_large, rows.rows - rows.with_result);
   for (const Figure& figure : figures) {
     const std::string best = best_text(rows, figure);
     if (!best.empty()) text += fmt::format("{:<15} {}\n", figure.label, best);
@@ -355,6 +359,7 @@ ReportedRows read_reported_rows(const std::string& path, std::size_t most) {
   for (; const auto line = lines.next(); ++all.rows) {
     if (all.rows == 0) take_label(*line, path, all);
     all.with_result += has_result(*line) ? 1 : 0;
+    all.too_large += runs_out_of_memory(*line) ? 1 : 0;
     const bool answers = is_answer(*line);
     const auto rate = answers ? number_in(*line, figures.front()) : std::nullopt;
     kept.push({rate.value_or(-1), all.rows, std::string(*line)});

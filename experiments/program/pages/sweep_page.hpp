@@ -23,8 +23,9 @@ struct ReportedRows {
   std::vector<std::size_t> quickest;  // answers, most samples per second first
   std::uint64_t rows = 0;             // of the whole file
   std::uint64_t with_result = 0;
-  std::uint64_t of = 0;  // configurations of the sweep
-  std::string sweep;     // hash
+  std::uint64_t too_large = 0;  // of those, without enough memory
+  std::uint64_t of = 0;         // configurations of the sweep
+  std::string sweep;            // hash
   std::string version;
 };
 

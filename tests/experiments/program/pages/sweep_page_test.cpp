@@ -151,6 +151,7 @@ TEST_CASE("pages: what runs out of memory is not the best configuration") {
   const SweepReport report{.name = "rows", .rows = read_reported_rows(path, 10)};
   CHECK(report.rows.quickest == std::vector<std::size_t>{1});
   const std::string page = text_of(sweep_page(report));
+  CHECK(says(page, "2 of 2 configurations: 2 with a result (1 does not fit), 0 without\n"));
   CHECK(says(page, "step time, ms: 0.2, configuration 1"));
   CHECK_FALSE(says(page, "configuration 0, m"));
 }
