@@ -58,7 +58,8 @@ SharedRun run_of(const RunRequest& request, const Stop& stop) {
       run(std::move(layout), {.engine = request.engine,
                               .repeat = request.repeat,
                               .on_progress = [stop](auto&&...) { end_if(stop); },
-                              .training = request.training}));
+                              .training = request.training,
+                              .settled = true}));
   add_unmet_expectations(scenario.expect, *result);
   return result;
 }

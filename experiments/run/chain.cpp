@@ -51,6 +51,12 @@ std::variant<Plan, Finding> Chain::plan(PlanInputs inputs) {
 
 std::variant<Simulated, Finding> Chain::simulate(Layout& layout,
                                                  std::shared_ptr<const HardwareModel> hardware) {
+  check_layout(layout);
+  return simulate_settled(layout, std::move(hardware));
+}
+
+std::variant<Simulated, Finding> Chain::simulate_settled(
+    Layout& layout, std::shared_ptr<const HardwareModel> hardware) {
   layout = with_codecs(std::move(layout));
   try {
     if (hardware == nullptr) hardware = hardware_of(layout);

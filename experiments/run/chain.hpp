@@ -42,10 +42,13 @@ class Chain {
   /// As `settle`.
   Layout layout(const Scenario& scenario);
 
-  /// Runs the first draw of a settled layout, which is then as run: with its activations encoded,
-  /// and with the order that its policy decided. Returns why it cannot finish. Throws InputError
-  /// that starts with the layout's file. `hardware`: null, or that of the layout.
+  /// Runs the first draw of a layout, which is then as run: with its activations encoded, and with
+  /// the order that its policy decided. Returns why it cannot finish. Throws InputError that starts
+  /// with the layout's file, also as `check_layout` does. `hardware`: null, or that of the layout.
   std::variant<Simulated, Finding> simulate(
+      Layout& layout, std::shared_ptr<const HardwareModel> hardware = nullptr);
+  /// The same without a check, of a layout that is as `settle` made it.
+  std::variant<Simulated, Finding> simulate_settled(
       Layout& layout, std::shared_ptr<const HardwareModel> hardware = nullptr);
 
   /// As `lower`: a known plan, or a new one.

@@ -369,6 +369,7 @@ std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity) {
 }
 
 RunResult run(Chain& chain, Layout layout, const RunOptions& options) {
+  if (!options.settled) check_layout(layout);
   if (!layout.codec.phases.empty()) return run_in_phases(chain, layout, options);
   return run_once(chain, std::move(layout), options);
 }
@@ -379,7 +380,9 @@ RunResult run(Layout layout, const RunOptions& options) {
 }
 
 RunResult run(const Scenario& scenario, const RunOptions& options) {
-  return run(settle(scenario), options);
+  RunOptions own = options;
+  own.settled = true;
+  return run(settle(scenario), own);
 }
 
 }  // namespace penstock

@@ -33,6 +33,7 @@ struct RunOptions {
   std::uint32_t repeat = 0;     // number of draws for a distribution; 0: none
   OnProgress on_progress = {};  // of these draws
   bool splits_losses = true;    // reports what microbatches that differ cost
+  bool settled = false;         // the layout is as `settle` made it: no check
   WholeTraining training = {};  // whose days and cost are asked
 };
 
@@ -76,7 +77,7 @@ struct RunResult {
 /// engine does not apply.
 RunResult run(const Scenario& scenario, const RunOptions& options = {});
 
-/// Runs a settled layout.
+/// Runs a layout. Throws InputError as `check_layout` does.
 RunResult run(Layout layout, const RunOptions& options = {});
 
 /// The same by a chain, which has what earlier runs made.

@@ -70,7 +70,8 @@ std::shared_ptr<const HardwareModel> hardware_of(const Layout& layout);
 /// requested engine does not apply.
 class Simulation {
  public:
-  /// The activations of the layout are encoded already. The layout must outlive this object.
+  /// The layout has no fault (`check_layout`), and its activations are encoded already. It must
+  /// outlive this object.
   /// Refuses stragglers among replicas that do not exist, and stalling without a capacity.
   explicit Simulation(const Layout& layout, Engine engine = Engine::automatic)
       : Simulation(layout, hardware_of(layout), engine) {}
@@ -82,7 +83,7 @@ class Simulation {
 
   /// The order of the layout, or that which its policy decides while a draw runs.
   std::variant<Schedule, Finding> order(std::uint32_t draw = 0) const;
-  /// Lowers and prices an order, without chance.
+  /// Lowers and prices an order that has no fault, without chance.
   std::variant<PricedPlan, Finding> price_order(const Schedule& order) const;
   /// Prices a plan that was lowered from an order of this layout, without chance.
   PricedPlan price(Plan plan) const;

@@ -164,13 +164,22 @@ std::optional<Pass> missing(const Seen& seen, Stage stage, std::uint32_t column,
 
 }  // namespace
 
-std::optional<OrderFault> find_order_fault(const Schedule& schedule, const Placement& placement) {
+std::optional<OrderFault> find_order_fault(const Schedule& schedule, const Placement& placement,
+                                           std::uint32_t frozen) {
+  if (schedule.ranks() != placement.ranks()) {
+    return OrderFault{{},
+                      0,
+                      fmt::format("ranks of the order: {}, of its stages: {}", schedule.ranks(),
+                                  placement.ranks())};
+  }
+  if (schedule.actions() == 0) return OrderFault{{}, 0, "the order has no actions"};
   const MicrobatchColumns columns(schedule);
   Seen seen(schedule, placement, columns);
   if (auto fault = fault_in_cells(schedule, placement, seen)) return fault;
-  const bool backward = schedule.has_backward();
+  const bool has_backward = schedule.has_backward();
   std::optional<OrderFault> first;
   for (Stage stage : placement.stages()) {
+    const bool backward = has_backward && placement.position(stage) >= frozen;
     for (std::uint32_t column = 0; column < columns.count(); ++column) {
       if (seen.owner(column) != placement.chain_of(stage)) continue;
       const auto pass = missing(seen, stage, column, backward);

@@ -22,7 +22,10 @@ struct OrderFault {
 /// F or after B or I, E without F or L without E before it, B or R of an evicted activation before
 /// its L, U before B, a microbatch in two chains, stages of a chain with different microbatches, a
 /// forward without its backward in an order with backwards. Deadlocks between ranks are found by
-/// `lower`.
-std::optional<OrderFault> find_order_fault(const Schedule& schedule, const Placement& placement);
+/// `lower`. An order without actions, or with other ranks than the placement, has a fault too.
+///
+/// The first `frozen` stages of each chain have no backwards, whatever the others have.
+std::optional<OrderFault> find_order_fault(const Schedule& schedule, const Placement& placement,
+                                           std::uint32_t frozen = 0);
 
 }  // namespace penstock

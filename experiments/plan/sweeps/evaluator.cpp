@@ -35,8 +35,7 @@ std::optional<double> number_in(const std::string& text, std::string_view key) {
 
 /// An error as a finding, without the name of the scenario's file, which may be another elsewhere.
 Finding refusal(const InputError& error, const std::string& source) {
-  std::string text = error.where().empty() ? "" : error.where() + ": ";
-  text += error.what();
+  std::string text = error.text();
   if (text.starts_with(source + ": ")) text.erase(0, source.size() + 2);
   return {"refused", {}, {}, std::move(text)};
 }
@@ -201,17 +200,17 @@ SweepOutcome Evaluator::run_document(json document, std::string structure) {
   const std::vector<std::string>& results = space_.request().results;
   // One simulation is not all of it: phases, or data replicas whose microbatches differ.
   if (!results.empty() || !layout.codec.phases.empty() || layout.documents) {
-    const RunOptions options{.splits_losses = !results.empty()};
+    const RunOptions options{.splits_losses = !results.empty(), .settled = true};
     return outcome_of(penstock::run(chain_, std::move(layout), options), results);
   }
-  auto outcome = chain_.simulate(layout);
+  auto outcome = chain_.simulate_settled(layout);
   if (auto* finding = std::get_if<Finding>(&outcome)) return {{}, {}, {std::move(*finding)}};
   Simulated& run = std::get<Simulated>(outcome);
   PeakBytes peaks(run.priced.plan);
   SweepResult result = sweep_result(layout, run, peaks);
   // The report says which rank lacks memory from when on.
   if (exceeds_memory(layout, result)) {
-    return outcome_of(penstock::run(chain_, chain_.layout(scenario)), results);
+    return outcome_of(penstock::run(chain_, chain_.layout(scenario), {.settled = true}), results);
   }
   if (!structure.empty()) {
     auto known = std::make_shared<KnownRun>();

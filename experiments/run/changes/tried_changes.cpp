@@ -74,7 +74,9 @@ TriedChange change_of(const RunResult& result) {
 }
 
 RunOptions trial_of(const Layout& layout, bool over_draws) {
-  return {.repeat = over_draws && layout.documents ? judged_draws : 0, .splits_losses = false};
+  return {.repeat = over_draws && layout.documents ? judged_draws : 0,
+          .splits_losses = false,
+          .settled = true};
 }
 
 /// Runs the scenario with the change, as a user would; nothing if it is refused or the run

@@ -114,6 +114,11 @@ struct SettleOptions {
 /// makes an order that takes too much memory.
 Layout settle(const Scenario& scenario, const SettleOptions& options = {});
 
+/// Throws InputError that starts with the layout's file for an order with a fault
+/// (`find_order_fault`), for stages that are not the whole model (`check_partition`), and for
+/// either that does not go with the other. `settle` makes no such layout.
+void check_layout(const Layout& layout);
+
 /// Judges the peaks of its ranks.
 MemoryJudge judge_of(const Layout& layout);
 

@@ -110,7 +110,7 @@ ViewedRunPtr viewed_after(Chain& chain, Scenario scenario) {
   auto kept = std::make_shared<const Scenario>(std::move(scenario));
   Layout layout = chain.layout(*kept);
   if (!layout.codec.phases.empty()) return viewed(std::move(layout), std::move(kept));
-  auto outcome = chain.simulate(layout);
+  auto outcome = chain.simulate_settled(layout);
   if (std::holds_alternative<Finding>(outcome)) return viewed(std::move(kept));
   auto& [priced, timeline, peak_flops, batch, replica] = std::get<Simulated>(outcome);
   auto run = std::make_shared<ViewedRun>();

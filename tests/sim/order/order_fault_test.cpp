@@ -42,6 +42,20 @@ TEST_CASE("a stage on the wrong rank, or one that does not exist, is named where
         "rank 1, action 2: 2F0 names stage 2; stages are 0 to 1");
 }
 
+TEST_CASE("an order without actions, or of other ranks than its stages, is no order of them") {
+  CHECK(fault_text(Placement::loop(2, 1), Schedule(2)) ==
+        "rank 0, action 0: the order has no actions");
+  CHECK(fault_text(Placement::loop(2, 1), order_of("0F0")) ==
+        "rank 0, action 0: ranks of the order: 1, of its stages: 2");
+}
+
+TEST_CASE("stages that are frozen need no backward, and those behind them do") {
+  const Schedule order = order_of("0F0\n1F0,1B0");
+  CHECK(fault_text(Placement::loop(2, 1), order) == "rank 0, action 1: 0B0 is missing");
+  CHECK(!find_order_fault(order, Placement::loop(2, 1), 1));
+  CHECK(find_order_fault(order_of("0F0,0B0\n1F0"), Placement::loop(2, 1), 1));
+}
+
 TEST_CASE("an action done twice is named at its second place") {
   CHECK(fault_of("0F0,0F0,0B0") == "rank 0, action 1: 0F0 occurs twice");
   CHECK(fault_of("0F0,0B0,0B0") == "rank 0, action 2: 0B0 occurs twice");
