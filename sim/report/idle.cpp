@@ -42,10 +42,16 @@ void GapFinder::explain(TaskId next, Rank rank, Time from) {
   gap_.end = timeline_.begin[next];
   gap_.next = next;
   gap_.input = gap_.producer = no_task;
-  if (from != unstarted) gap_.input = timeline_.last_input[next];
-  const IdleCauses causes = from == unstarted ? IdleCauses{.warmup = gap_.end} : split();
-  gap_.causes = causes;
-  causes_[index(rank)] += causes;
+  gap_.causes = {};
+  gap_.parts.clear();
+  reached_ = gap_.begin;
+  if (from == unstarted) {
+    add_until(gap_.end, IdleCause::warmup);
+  } else {
+    gap_.input = timeline_.last_input[next];
+    split();
+  }
+  causes_[index(rank)] += gap_.causes;
 }
 
 /// The action that made the input that arrived last, if any; into `way_` go the transfers that
@@ -60,39 +66,36 @@ TaskId GapFinder::find_maker() {
   return input;
 }
 
+/// From where the parts of the gap reach to a moment, within the gap.
+void GapFinder::add_until(Time moment, IdleCause cause) {
+  const Time end = std::min(moment, gap_.end);
+  if (end <= reached_) return;
+  time_of(gap_.causes, cause) += end - reached_;
+  reached_ = end;
+  if (gap_.parts.empty() || gap_.parts.back().cause != cause) gap_.parts.push_back({cause, end});
+  gap_.parts.back().end = end;
+}
+
 /// Splits a gap before an action along the input that arrived last.
-IdleCauses GapFinder::split() {
-  Time at = gap_.begin;
-  const Time end = gap_.end;
-  const auto until = [&](Time moment) {
-    const Time reached = std::clamp(moment, at, end);
-    const Time length = reached - at;
-    at = reached;
-    return length;
-  };
-  Time dependency{}, contention{}, on_the_way{}, memory{};
+void GapFinder::split() {
   if (gap_.input != no_task) {
     gap_.producer = find_maker();
-    if (gap_.producer != no_task) dependency = until(timeline_.end[gap_.producer]);
+    if (gap_.producer != no_task) add_until(timeline_.end[gap_.producer], IdleCause::dependency);
     for (auto transfer = way_.rbegin(); transfer != way_.rend(); ++transfer) {
       const Time begin = timeline_.begin[*transfer];
       // A rank that waits for what it sends itself goes on when that has left.
       const bool sends = class_of(*transfer).rank == gap_.rank;
-      const Time there = sends ? std::min(timeline_.end[*transfer], end) : timeline_.end[*transfer];
-      contention += until(begin - time_in(timeline_.memory_wait, *transfer));
-      memory += until(begin);
+      const Time there =
+          sends ? std::min(timeline_.end[*transfer], gap_.end) : timeline_.end[*transfer];
+      add_until(begin - time_in(timeline_.memory_wait, *transfer), IdleCause::contention);
+      add_until(begin, IdleCause::memory);
       // The slowdown by others comes last: without it the transfer would have arrived by then.
-      on_the_way += until(there - time_in(timeline_.slowed, *transfer));
-      contention += until(there);
+      add_until(there - time_in(timeline_.slowed, *transfer), IdleCause::transfer);
+      add_until(there, IdleCause::contention);
     }
   }
-  const Time for_memory = std::min(time_in(timeline_.memory_wait, gap_.next), end - at);
-  memory += until(at + for_memory);
-  return {.dependency = dependency,
-          .contention = contention,
-          .transfer = on_the_way,
-          .memory = memory,
-          .launch = until(end)};
+  add_until(reached_ + time_in(timeline_.memory_wait, gap_.next), IdleCause::memory);
+  add_until(gap_.end, IdleCause::launch);
 }
 
 IdleCauses& IdleCauses::operator+=(const IdleCauses& other) {

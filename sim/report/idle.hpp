@@ -26,6 +26,25 @@ struct IdleCauses {
     return warmup + drain + dependency + contention + transfer + memory + launch;
   }
   IdleCauses& operator+=(const IdleCauses& other);
+  friend bool operator==(const IdleCauses&, const IdleCauses&) = default;
+};
+
+/// The causes of IdleCauses, in their order in tables.
+enum class IdleCause : std::uint8_t {
+  warmup,
+  dependency,
+  contention,
+  transfer,
+  memory,
+  launch,
+  drain,
+};
+
+/// A part of a gap that has one cause: from the end of the part before.
+struct IdlePart {
+  IdleCause cause;
+  Time end;
+  friend bool operator==(const IdlePart&, const IdlePart&) = default;
 };
 
 /// A stretch in which a rank was idle.
@@ -37,6 +56,7 @@ struct IdleGap {
   TaskId input = no_task;     // the last input of that action to arrive
   TaskId producer = no_task;  // the action that produced that input, if any
   IdleCauses causes{};
+  std::vector<IdlePart> parts{};  // as they happened; together the gap, and `causes` by cause
 };
 
 /// Finds the gaps of ranks while their actions are looked at one after the other, as the plan has
@@ -62,7 +82,11 @@ class GapFinder {
     for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
       const Time from = std::max(busy_until_[rank], Time{});
       if (from == end) continue;
-      gap_ = {.rank = Rank{rank}, .begin = from, .end = end, .causes = {.drain = end - from}};
+      gap_ = {.rank = Rank{rank},
+              .begin = from,
+              .end = end,
+              .causes = {.drain = end - from},
+              .parts = {{IdleCause::drain, end}}};
       causes_[rank].drain += gap_.causes.drain;
       visit(std::as_const(gap_));
     }
@@ -81,7 +105,8 @@ class GapFinder {
   const OfClass& class_of(TaskId task) const { return classes_[plan_.work[task]]; }
   void explain(TaskId next, Rank rank, Time from);
   TaskId find_maker();
-  IdleCauses split();
+  void split();
+  void add_until(Time moment, IdleCause cause);
 
   const Plan& plan_;
   const Timeline& timeline_;
@@ -89,6 +114,7 @@ class GapFinder {
   std::vector<Time> busy_until_;    // by rank
   std::vector<IdleCauses> causes_;  // by rank
   IdleGap gap_{};                   // the one that is looked at
+  Time reached_{};                  // how far its parts go
   std::vector<TaskId> way_;         // of its input, last first
 };
 
@@ -98,16 +124,6 @@ std::vector<IdleGap> idle_gaps(const Plan& plan, const Timeline& timeline);
 /// Idle time by cause, by rank: the sum over its gaps.
 std::vector<IdleCauses> idle_causes(const Plan& plan, const Timeline& timeline);
 
-/// The causes of IdleCauses, in their order within a gap.
-enum class IdleCause : std::uint8_t {
-  warmup,
-  dependency,
-  contention,
-  transfer,
-  memory,
-  launch,
-  drain,
-};
 constexpr std::size_t idle_cause_count = 7;
 
 constexpr const char* name(IdleCause cause) {
@@ -121,8 +137,21 @@ constexpr std::array<Time IdleCauses::*, idle_cause_count> idle_times{
     &IdleCauses::warmup, &IdleCauses::dependency, &IdleCauses::contention, &IdleCauses::transfer,
     &IdleCauses::memory, &IdleCauses::launch,     &IdleCauses::drain};
 
+constexpr Time& time_of(IdleCauses& causes, IdleCause cause) {
+  return causes.*idle_times[static_cast<std::size_t>(cause)];
+}
 constexpr Time time_of(const IdleCauses& causes, IdleCause cause) {
   return causes.*idle_times[static_cast<std::size_t>(cause)];
+}
+
+/// Calls `visit(cause, begin, end)` for the parts of a gap, one after the other.
+template <class Visitor>
+void for_each_cause(const IdleGap& gap, Visitor&& visit) {
+  Time at = gap.begin;
+  for (const IdlePart& part : gap.parts) {
+    visit(part.cause, at, part.end);
+    at = part.end;
+  }
 }
 
 }  // namespace penstock

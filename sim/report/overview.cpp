@@ -66,12 +66,9 @@ TimelineOverview overview_of(const Plan& plan, const Timeline& timeline) {
   OverviewMaker maker(plan);
   GapFinder gaps(plan, timeline);
   const auto add = [&](const IdleGap& gap) {
-    Time at = gap.begin;
-    for (std::uint8_t cause = 0; cause < idle_cause_count; ++cause) {
-      const Time until = at + time_of(gap.causes, static_cast<IdleCause>(cause));
-      if (until > at) maker.add_idle(index(gap.rank), at, until, cause);
-      at = until;
-    }
+    for_each_cause(gap, [&](IdleCause cause, Time begin, Time end) {
+      maker.add_idle(index(gap.rank), begin, end, static_cast<std::uint8_t>(cause));
+    });
   };
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t resource = plan.class_of(task).resource;

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "sim/report/idle.hpp"
 
 namespace penstock {

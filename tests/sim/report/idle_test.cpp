@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <rapidcheck.h>
 
+#include "sim/engines/events.hpp"
+#include "tests/support/finished_run.hpp"
 #include "tests/support/random_system.hpp"
 
 namespace penstock::testing {
@@ -57,6 +59,25 @@ TEST_CASE("a gap for what was away is split along its whole way, out and back") 
   CHECK(gaps[0].causes.total() == gaps[0].causes.transfer);
 }
 
+TEST_CASE("the parts of a gap come as they happened: a load waits for memory before it moves") {
+  // Room for one activation, 4 us each way. F0 0-1, out 1-5; F1 waits for memory and runs 5-6, out
+  // 6-10. Then there is room for F0's to come back, 10-14, and B0 begins.
+  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0"), {stage_of(1, 2)}, link(0, 1e9)};
+  system.stages.front().stash_bytes = 4000;
+  auto& row = system.schedule.on(Rank{0});
+  row.insert(row.begin() + 2, {Action(Pass::evict, Stage{0}, Microbatch{1}),
+                               Action(Pass::load, Stage{0}, Microbatch{0})});
+  row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
+  Conditions conditions;
+  conditions.stall_above_bytes = 4000;
+  const RunResult run = finished(system, conditions);
+  const std::vector<IdleGap> gaps = idle_gaps(*run.plan, run.timeline);
+  REQUIRE(gaps.size() == 2);
+  CHECK(gaps[0].parts == std::vector<IdlePart>{{IdleCause::memory, from_us(5)}});
+  CHECK(gaps[1].parts == std::vector<IdlePart>{{IdleCause::memory, from_us(10)},
+                                               {IdleCause::transfer, from_us(14)}});
+}
+
 TEST_CASE("in any run the gaps of a rank fill what its actions leave, cause by cause") {
   CHECK(rc::check([] {
     const Outcome outcome = simulated(random_system());
@@ -67,6 +88,13 @@ TEST_CASE("in any run the gaps of a rank fill what its actions leave, cause by c
       RC_ASSERT(gap.begin >= until[index(gap.rank)]);
       RC_ASSERT(gap.end > gap.begin);
       RC_ASSERT(gap.causes.total() == gap.end - gap.begin);
+      IdleCauses sums;
+      for_each_cause(gap, [&](IdleCause cause, Time begin, Time end) {
+        RC_ASSERT(end > begin);
+        time_of(sums, cause) += end - begin;
+      });
+      RC_ASSERT(gap.parts.back().end == gap.end);
+      RC_ASSERT(sums == gap.causes);
       last = gap.rank;
       until[index(gap.rank)] = gap.end;
       idle[index(gap.rank)] += gap.end - gap.begin;

@@ -29,6 +29,12 @@ std::pair<double, double> height_of(const Plan& plan, const Timeline& timeline, 
   return work.follows_partner ? std::pair{0.5, 1.0} : std::pair{0.0, 0.5};
 }
 
+/// A rank waits once for its first action, and once behind its last: no part of a pattern.
+bool comes_once(const CellKind& kind) {
+  const auto* cause = std::get_if<IdleCause>(&kind);
+  return cause != nullptr && (*cause == IdleCause::warmup || *cause == IdleCause::drain);
+}
+
 /// Short cells that are drawn as one band.
 class Band {
  public:
@@ -113,7 +119,7 @@ class Merging {
   Merging(Time shortest, int least) : shortest_(shortest), least_(least) {}
 
   void add(const Cell& cell) {
-    if (cell.end - cell.begin >= shortest_) {
+    if (cell.end - cell.begin >= shortest_ || comes_once(cell.kind)) {
       close_run();
       merged_.push_back(cell);
       return;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -52,21 +51,6 @@ std::uint32_t most_chunks(const Plan& plan);
 /// at their exchanges, or where they have modules "vision, then the model".
 std::string shades_text(const Plan& plan);
 
-/// Calls `visit(cause, begin, end)` for the causes of a gap, one after the other.
-template <class Visitor>
-void for_each_cause(const IdleGap& gap, Visitor&& visit) {
-  const IdleCauses& own = gap.causes;
-  // By name: the viewer has a gap for every other op.
-  const std::array<Time, idle_cause_count> lengths{
-      own.warmup, own.dependency, own.contention, own.transfer, own.memory, own.launch, own.drain};
-  Time at = gap.begin;
-  for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    if (lengths[c] == Time{}) continue;
-    visit(static_cast<IdleCause>(c), at, at + lengths[c]);
-    at = at + lengths[c];
-  }
-}
-
 /// The actions of each rank as cells. Spans without length are left out; the two parts of a fused
 /// cell have half the height each. A timeline without spans gives empty lanes. Throws InputError
 /// for a timeline of another plan.
@@ -86,8 +70,8 @@ void add_idle(std::vector<Lane>& lanes, const std::vector<IdleGap>& gaps);
 
 /// Merges closely consecutive cells shorter than `shortest` into bands. A band stacks its kinds
 /// from the bottom up, each as high as its share of the area; the rest at the top is idle. Longer
-/// cells, and gaps of at least `shortest`, stay unchanged. A band is at least `least` times
-/// `shortest` long and covers whole periods of a repeating pattern where possible.
+/// cells, warm-up and drain, and gaps of at least `shortest`, stay unchanged. A band is at least
+/// `least` times `shortest` long and covers whole periods of a repeating pattern where possible.
 Lane merge_short(const Lane& lane, Time shortest, int least = 4);
 
 /// A cell of full lane height in one colour.

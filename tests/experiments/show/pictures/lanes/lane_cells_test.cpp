@@ -109,13 +109,13 @@ TEST_CASE("a gap becomes a cell for each of its causes, in the order they happen
   std::vector<Lane> lanes(2);
   lanes[1] = {cell(0, 10, f, 0), cell(41, 50, b, 0)};
   IdleGap gap{.rank = Rank{1}, .begin = Time{10}, .end = Time{41}};
-  gap.causes = {.dependency = Time{1},
-                .contention = Time{2},
-                .transfer = Time{4},
-                .memory = Time{8},
-                .launch = Time{16}};
+  gap.parts = {{IdleCause::dependency, Time{11}},
+               {IdleCause::contention, Time{13}},
+               {IdleCause::transfer, Time{17}},
+               {IdleCause::memory, Time{25}},
+               {IdleCause::launch, Time{41}}};
   const IdleGap drain{
-      .rank = Rank{1}, .begin = Time{50}, .end = Time{60}, .causes = {.drain = Time{10}}};
+      .rank = Rank{1}, .begin = Time{50}, .end = Time{60}, .parts = {{IdleCause::drain, Time{60}}}};
   add_idle(lanes, {drain, gap});  // longest first would do, too
   const auto idle = [](std::int64_t begin, std::int64_t end, IdleCause cause) {
     return Cell{{begin}, {end}, cause, 0, 1, {}};
@@ -175,6 +175,14 @@ TEST_CASE("long cells, lone short ones and gaps that can be seen stay as they ar
   const Lane lane{cell(0, 10, f, 0),  cell(10, 12, b, 0), cell(12, 30, f, 1),
                   cell(30, 31, b, 1), cell(36, 37, b, 2), cell(50, 60, b, 3)};
   CHECK(merge_short(lane, Time{5}) == lane);
+}
+
+TEST_CASE("a short warm-up or drain stays beside the band of the actions next to it") {
+  Lane lane{{Time{0}, Time{2}, IdleCause::warmup, 0, 1, {}}};
+  for (std::int64_t at = 2; at < 40; ++at) lane.push_back(cell(at, at + 1, f, 0));
+  lane.push_back({Time{40}, Time{42}, IdleCause::drain, 0, 1, {}});
+  CHECK(merge_short(lane, Time{5}, 1) ==
+        Lane{lane.front(), {Time{2}, Time{40}, f, 0, 1, {}}, lane.back()});
 }
 
 TEST_CASE("cells that lie on each other mix their colours by their heights") {
