@@ -110,6 +110,7 @@ const Fields& table_fields() {
        field<&T::columns>("columns", names()),
        {"rows", list_of(nlohmann::ordered_json{{"type", "array"}}, 0, 100'000)},
        {"rows_file", text(), "a CSV file beside this one, instead of rows"},
+       {"where", text(), "a formula over columns: the rows that the table has of those; 1: all"},
        field<&T::label>("label", names()),
        {"names", formula_pairs(),
         "pairs of a name and a formula over columns, constants and names before it"},
@@ -246,6 +247,15 @@ void read_rows(const json& entry, const std::string& folder, PaperTable& table) 
   }
 }
 
+/// Leaves out rows that the table does not want.
+void choose_rows(const json& entry, PaperTable& table) {
+  if (!entry.contains("where")) return;
+  std::erase_if(table.rows, [&](const PaperRow& row) {
+    return below("/where", [&] { return value_of(entry["where"], numbers_of(table, row)) == 0; });
+  });
+  if (table.rows.empty()) throw InputError("/where", "no row is left");
+}
+
 void read_scenario_parts(const json& entry, const json& common, PaperTable& table) {
   json scenario = common;
   scenario.merge_patch(entry.value("scenario", json::object()));
@@ -268,6 +278,7 @@ PaperTable table_of(const json& entry, const json& common, const std::string& fo
   table.results = pairs_of(entry, "results");
   table.shown = pairs_of(entry, "shown");
   read_rows(entry, folder, table);
+  choose_rows(entry, table);
   read_scenario_parts(entry, common, table);
   if (entry.contains("reference")) {
     table.reference = below("/reference", [&] { return reference_of(entry["reference"], table); });
@@ -362,6 +373,14 @@ std::size_t column_of(const PaperTable& table, std::string_view name) {
   }
   throw InputError("", fmt::format("there is no column \"{}\"; columns: {}", name,
                                    fmt::join(table.columns, ", ")));
+}
+
+Names numbers_of(const PaperTable& table, const PaperRow& row) {
+  Names numbers;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i].number) numbers[table.columns[i]] = *row[i].number;
+  }
+  return numbers;
 }
 
 Paper read_paper(const std::string& path) {

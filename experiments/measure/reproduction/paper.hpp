@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/measure/reproduction/formula.hpp"
 #include "validate/calibration/fit.hpp"
 
 namespace penstock {
@@ -114,6 +115,9 @@ const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
 
 /// The number of a column. Throws InputError with the known columns.
 std::size_t column_of(const PaperTable& table, std::string_view name);
+
+/// The numbers of a row, by their columns.
+Names numbers_of(const PaperTable& table, const PaperRow& row);
 
 /// Some cells of a row as text without quotes.
 std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,

@@ -42,9 +42,7 @@ auto about(const RowCase& row, Step step) {
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
 void add_columns(const RowCase& row, Names& names) {
-  for (std::size_t i = 0; i < row.row.size(); ++i) {
-    if (row.row[i].number) names[row.of.table.columns[i]] = *row.row[i].number;
-  }
+  for (const auto& [name, number] : numbers_of(row.of.table, row.row)) names[name] = number;
 }
 
 void add_formulas(const NamedTexts& formulas, Names& names) {

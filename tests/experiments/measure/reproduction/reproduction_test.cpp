@@ -149,10 +149,10 @@ TEST_CASE("reproduce: a row that constants were fitted to is not judged by them"
 }
 
 TEST_CASE("reproduce: a row is shown where it has a part, and once where it has none") {
-  const Paper paper =
-      read_paper_of(paper_with(pipeline_table({{"a", 2, 4, 15}, {"a", 2, 8, 27}, {"a", 2, 16, 51}},
-                                              R"([{"name": "few", "rows": "m == 4"},
-          {"name": "more", "rows": "m == 8", "fit": {"constants": ["pace"], "rows": "m == 4"}}])")));
+  const json table = pipeline_table({{"a", 2, 4, 15}, {"a", 2, 8, 27}, {"a", 2, 16, 51}},
+                                    R"([{"name": "few", "rows": "m == 4"},
+          {"name": "more", "rows": "m == 8", "fit": {"constants": ["pace"], "rows": "m == 4"}}])");
+  const Paper paper = read_paper_of(paper_with(table));
   const Reproduction reproduction = reproduce(paper);
   for (const std::string& text :
        {reproduction_markdown(paper, reproduction), reproduction_text(paper, reproduction)}) {
@@ -165,6 +165,21 @@ TEST_CASE("reproduce: a row is shown where it has a part, and once where it has 
     CHECK(reproduction_says(text.substr(more), " 27 "));
     CHECK_FALSE(reproduction_says(text.substr(more), " 51 "));
   }
+}
+
+TEST_CASE("reproduce: a table has the rows for which its formula holds") {
+  json table =
+      pipeline_table({{"a", 2, 4, 15}, {"a", 2, 8, 27}, {"b", 2, 16, 51}}, R"([{"name": "j"}])");
+  table["where"] = "m > 4";
+  const JudgedTable judged = reproduce(read_paper_of(paper_with(table))).tables[0].judgements[0];
+  REQUIRE(judged.rows.size() == 2);
+  CHECK(judged.rows[0].published == 27);
+  CHECK(judged.judged.rows == 2);
+  table["where"] = "m > 16";
+  CHECK(reproduction_says(reproduction_refusal(paper_with(table)),
+                          "/tables/0/where: no row is left"));
+  table["where"] = "q > 16";
+  CHECK(reproduction_says(reproduction_refusal(paper_with(table)), "/tables/0/where"));
 }
 
 TEST_CASE("reproduce: a ranking without pairs that differ is not met") {
