@@ -127,7 +127,7 @@ class Layers {
   std::uint32_t count_ = 0;
 };
 
-void check_layout(const Layout& layout) {
+void check_runs_on_gpu(const Layout& layout) {
   if (layout.spec.blocks.empty()) refuse("the model states times, not kinds of layers");
   if (layout.module) refuse("its layers have one set of degrees: leave out /modules");
   if (layout.documents) refuse("microbatches are of one size");
@@ -159,7 +159,7 @@ void check_layout(const Layout& layout) {
 }  // namespace
 
 DeviceOptions with_layers_of(const Layout& layout, DeviceOptions device) {
-  check_layout(layout);
+  check_runs_on_gpu(layout);
   Layers layers;
   DeviceLayers made;
   for (std::vector<LayerIndex> stage : layout.partition.stages) {
