@@ -22,7 +22,7 @@ struct RankPair {
 /// Those that are not slow there and back.
 std::vector<RankPair> usual_pairs(const TransferTimes& times) {
   std::map<std::pair<Rank, Rank>, double> ns;
-  for (const LinkTime& of : times.links) ns[{of.link.from, of.link.to}] = of.us * 1e3;
+  for (const LinkTime& of : times.least) ns[{of.link.from, of.link.to}] = of.us * 1e3;
   std::vector<RankPair> pairs;
   std::vector<double> rounds;
   for (const auto& [ends, there] : ns) {

@@ -38,7 +38,8 @@ OpSpans spans_of(const Launched& launched) {
   if (launched.other) widen(all, *launched.other);
   if (!launched.own || !launched.other) return {*all};
   const std::int64_t first_ends = std::min(launched.own->end_ns, launched.other->end_ns);
-  const std::int64_t turn = std::max(first_ends, launched.other->begin_ns);
+  const std::int64_t second_begins = std::max(launched.own->begin_ns, launched.other->begin_ns);
+  const std::int64_t turn = std::max(first_ends, second_begins);
   return {.whole = *all, .turn_ns = turn, .pause_ns = turn - first_ends};
 }
 

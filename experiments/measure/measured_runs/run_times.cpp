@@ -84,13 +84,27 @@ bool sends(const Plan& plan, TaskId task, TaskId transfer) {
   return plan.link(resource).from == Rank{plan.class_of(task).resource};
 }
 
+/// Whether the first part of an overlap cell has the input of the second one: PyTorch runs its
+/// parts in turn, each once its own input is there.
+bool is_of_second_part(const Plan& plan, TaskId first, TaskId transfer) {
+  const bool activation = plan.class_of(transfer).pass == Pass::send_activation;
+  return activation != (plan.class_of(first).pass == Pass::forward);
+}
+
 std::vector<Passage> passages(const Plan& plan) {
   const std::vector<TaskId> before = actions_before(plan);
+  std::vector<TaskId> behind(plan.tasks(), no_task);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (before[task] != no_task) behind[before[task]] = task;
+  }
   std::vector<Passage> all;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     if (plan.is_link(plan.class_of(task).resource)) continue;
     plan.for_each_input(task, [&](TaskId input) {
-      if (receives(plan, task, input)) all.push_back({input, task, before[task]});
+      if (!receives(plan, task, input)) return;
+      const bool second = behind[task] != no_task && is_of_second_part(plan, task, input);
+      const TaskId reader = second ? behind[task] : task;
+      all.push_back({input, reader, before[reader]});
     });
   }
   return all;
@@ -120,6 +134,7 @@ std::vector<std::pair<Time, Passage>> by_start(const Plan& plan, const std::vect
 /// The gaps of one link and pass.
 struct Gaps {
   std::vector<double> waited;  // for readers whose rank was free
+  std::int64_t least_behind_sender = INT64_MAX;
   std::int64_t least = INT64_MAX;
 };
 
@@ -175,16 +190,29 @@ std::map<std::uint32_t, std::vector<double>> waits_by_link(const Plan& plan,
   return of_link;
 }
 
-/// Fills in the links, and from those that are not slow the typical time. A link that few waited
-/// for says nothing.
+/// The least time of each link, from when its tensors could leave to the begins of their readers.
+std::vector<LinkTime> least_by_link(const Plan& plan, const std::vector<Gaps>& gaps) {
+  std::map<std::uint32_t, std::int64_t> of_link;
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    if (gaps[i].least == INT64_MAX) continue;
+    std::int64_t& least = of_link.try_emplace(plan.classes[i].resource, INT64_MAX).first->second;
+    least = std::min(least, gaps[i].least_behind_sender);
+  }
+  std::vector<LinkTime> all;
+  for (const auto& [resource, ns] : of_link) {
+    all.push_back({plan.link(resource), static_cast<double>(ns) / 1e3});
+  }
+  return all;
+}
+
+/// Fills in slow links, and from the others the typical time. A link that few waited for says
+/// nothing.
 void fill_links(const Plan& plan, const std::vector<Gaps>& gaps, TransferTimes& times) {
   constexpr std::size_t least = 3;
   const auto of_link = waits_by_link(plan, gaps);
   std::vector<double> medians;
   for (const auto& [resource, all] : of_link) {
-    if (all.size() < least) continue;
-    medians.push_back(median(all));
-    times.links.push_back({plan.link(resource), medians.back() / 1e3});
+    if (all.size() >= least) medians.push_back(median(all));
   }
   const double usual = lower_median(std::move(medians));
   std::vector<double> others;
@@ -275,6 +303,7 @@ TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iter
       const Time read = iterations[i].begin[passage.reader];
       const std::int64_t gap = to_ns(read - std::max(sent, link_free[work.resource]));
       of_class.least = std::min(of_class.least, gap);
+      of_class.least_behind_sender = std::min(of_class.least_behind_sender, to_ns(read - sent));
       const auto ended = [&](TaskId task) { return iterations[i].end[task]; };
       times.clock_error_ns =
           std::max(times.clock_error_ns, to_ns(start_of(plan, passage.transfer, ended) - read));
@@ -286,6 +315,7 @@ TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iter
   }
   times.by_class = typical_gaps(plan, gaps);
   times.action_ns = typical_action_ns(plan, iterations);
+  times.least = least_by_link(plan, gaps);
   fill_links(plan, gaps, times);
   return times;
 }

@@ -49,8 +49,9 @@ struct TransferTimes {
   std::vector<Time> by_class;  // by work class, whole nanoseconds; 0 for actions
   // Median over all readers that waited for a tensor of a link that is not slow.
   std::optional<std::int64_t> typical_ns;
-  std::vector<LinkTime> links;      // the medians of all that at least three readers waited for
-  std::vector<LinkTime> slow;       // of these, where `is_slow` of what half of them do not exceed
+  std::vector<LinkTime> least;  // by link: of all readers, behind what sent their tensors
+  // Those that three readers waited for, and `is_slow` of what half of them do not exceed.
+  std::vector<LinkTime> slow;
   double action_ns = 0;             // the median length of an action
   std::int64_t clock_error_ns = 0;  // the most that a reader began before its tensor was sent
 };
