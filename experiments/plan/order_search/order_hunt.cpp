@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
@@ -194,7 +195,7 @@ class Hunt {
     placement.options.spent = [&, begin](const OrderSearchState& state) {
       result_.evaluations = before_ + state.evaluations;
       if (state.evaluations % 64 == 0) report(state.best);
-      return (spent() - begin) / (end - begin);
+      return std::min(1.0, (spent() - begin) / (end - begin));
     };
     FoundOrder found = search_order(placement.problem.orders, placement.options);
     result_.evaluations = before_ + found.state.evaluations;
@@ -363,12 +364,13 @@ class Hunt {
     return true;
   }
 
-  double spent() const { return options_.asks_to_stop() ? 1 : used() - used_before_; }
+  /// After a stop no share of the budget is left, however large.
+  double spent() const { return options_.asks_to_stop() ? HUGE_VAL : used() - used_before_; }
   double used() const { return options_.used(result_.evaluations, begin_); }
 
   void report(SearchTime best) {
     if (!options_.on_progress) return;
-    options_.on_progress({spent(), {best}, {bound_}});
+    options_.on_progress({std::min(1.0, spent()), {best}, {bound_}});
   }
 
   const Scenario& scenario_;

@@ -1,0 +1,37 @@
+#include "experiments/plan/order_search/order_hunt.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+namespace penstock::testing {
+
+// Memory that no order found so far stays within: receive buffers, which the search does not see.
+TEST_CASE("search: a stop ends a hunt that has found nothing that fits") {
+  const Scenario scenario = parse_scenario(
+      R"({"model": {"stages": [
+        {"forward_us": 7, "backward_input_us": 5, "backward_weight_us": 6, "activation_bytes": 1000, "stash_bytes": 1000},
+        {"forward_us": 9, "backward_input_us": 8, "backward_weight_us": 9, "activation_bytes": 1000, "stash_bytes": 1000},
+        {"forward_us": 3, "backward_input_us": 9, "backward_weight_us": 8, "activation_bytes": 1000, "stash_bytes": 1000},
+        {"forward_us": 9, "backward_input_us": 4, "backward_weight_us": 1, "activation_bytes": 1000, "stash_bytes": 1000},
+        {"forward_us": 4, "backward_input_us": 3, "backward_weight_us": 6, "activation_bytes": 1000, "stash_bytes": 1000},
+        {"forward_us": 6, "backward_input_us": 9, "backward_weight_us": 4, "activation_bytes": 1000, "stash_bytes": 1000}]},
+      "hardware": {"name": "ideal", "transfer_us": 2}, "schedule": {"name": "1f1b", "microbatches": 20},
+      "memory": {"capacity_bytes": 9000}})",
+      "tight.json");
+  for (const double share : {0.2, 0.5, 0.8}) {
+    CAPTURE(share);
+    constexpr int many = 100'000;
+    bool stop = false;
+    int asked_again = 0;
+    HuntOptions options{.evaluations = 4000};
+    options.on_progress = [&](const HuntState& state) { stop = stop || state.share > share; };
+    options.asked_to_stop = [&] {
+      if (stop && ++asked_again > many) throw std::runtime_error("it goes on after a stop");
+      return stop;
+    };
+    CHECK(hunt_order(scenario, options).interrupted);
+  }
+}
+
+}  // namespace penstock::testing
