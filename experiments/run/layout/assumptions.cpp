@@ -88,6 +88,13 @@ std::string expert_tensor_note(const Degrees& degrees) {
 std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout) {
   std::vector<std::string> notes;
   if (!scenario.parallel.data) notes.push_back(data_note(scenario, layout));
+  const bool cut = !scenario.model.stages_given || !scenario.partition.stages.empty();
+  if (!cut && scenario.partition.name != PartitionSection().name) {
+    notes.push_back(
+        fmt::format("the model's stages are given, so \"{}\" has nothing to cut; give "
+                    "/model/layers for a cut",
+                    scenario.partition.name));
+  }
   const Degrees& degrees = layout.degrees;
   if (!scenario.parallel.expert_tensor && degrees.expert_tensor < degrees.tensor) {
     notes.push_back(expert_tensor_note(degrees));

@@ -25,9 +25,9 @@ void check_stages(const Scenario& scenario, const Layout& layout, std::uint32_t 
     const bool placed =
         !scenario.schedule.file.empty() || !scenario.partition.ranks.empty() || !scenario.document;
     throw InputError(
-        scenario.partition.stated     ? "/partition/stages"
-        : scenario.model.stages_given ? "/model/stages"
-                                      : "/model/file",
+        scenario.model.stages_given && scenario.partition.stages.empty() ? "/model/stages"
+        : scenario.partition.stated                                      ? "/partition/stages"
+                                                                         : "/model/file",
         fmt::format(
             "it has {}, but the schedule has {} on {}{}", counted(*given, "stage"),
             counted(stages, "model stage"), counted(ranks, "rank"),

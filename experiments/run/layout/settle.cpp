@@ -135,13 +135,17 @@ void check_shard_groups(const Layout& layout) {
   }
 }
 
-/// Stages that are given need no partitioner.
+/// Stages that are given need no partitioner; one that is named has nothing to cut.
 void check_cut(const Scenario& scenario) {
   if (!scenario.model.stages_given && scenario.partition.stages.empty()) return;
   const auto section = scenario.document->value("partition", nlohmann::json::object());
   for (const auto& [key, value] : section.items()) {
-    if (key == "description" || key == "stages" || key == "file" || key == "ranks") continue;
-    throw InputError("/partition/" + key, "the stages are given, so no partitioner cuts them");
+    const bool applies =
+        key == "description" || key == "name" || key == "stages" || key == "file" || key == "ranks";
+    if (applies) continue;
+    throw InputError(
+        "/partition/" + key,
+        "the stages are given, so no partitioner cuts them and reads it; leave it out");
   }
 }
 

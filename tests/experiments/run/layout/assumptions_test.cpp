@@ -65,6 +65,17 @@ TEST_CASE("the sizes of a layout count all degrees") {
   CHECK(global_batch_of(layout) == 8);
 }
 
+TEST_CASE(
+    "a partitioner that is named for stages that are given has nothing to cut, which is noted") {
+  const auto stages_with = [](const std::string& name) {
+    return settle(parse_scenario(scenario_plain, "s.json", {"/partition/name=" + name}));
+  };
+  CHECK(notes_have(stages_with("balanced"),
+                   "the model's stages are given, so \"balanced\" has nothing to cut; give "
+                   "/model/layers for a cut"));
+  CHECK_FALSE(notes_have(stages_with("even"), "has nothing to cut"));
+}
+
 TEST_CASE("experts of a dense model are refused") {
   CHECK_THROWS_WITH_AS(
       dense_on(R"({"name": "dgx-a100"})", {"/parallel/expert=8"}),
