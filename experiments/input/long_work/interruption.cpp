@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "experiments/input/long_work/progress.hpp"
+
 namespace penstock {
 
 /// Never freed: a signal handler may be reading an entry.
@@ -69,24 +71,6 @@ void write_error(std::string_view text) {
 
 extern "C" void on_interrupt(int /*signal*/) { end_with(interrupted, "penstock: interrupted"); }
 
-/// Static, because a signal handler writes it.
-std::atomic<bool> end_is_requested = false;
-
-/// When; 0: not yet. Static, because signal handlers of several threads read and write it.
-std::atomic<std::int64_t> requested_ns = 0;
-
-/// `timeout` and terminals send one interrupt to a process and to its group: it may come twice.
-extern "C" void on_request(int signal) {
-  constexpr std::int64_t same_interrupt_ns = 200'000'000;
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  const std::int64_t ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-  std::int64_t first = 0;
-  const bool is_first = requested_ns.compare_exchange_strong(first, ns);
-  end_is_requested = true;
-  if (!is_first && ns - first >= same_interrupt_ns) on_interrupt(signal);
-}
-
 /// What is said when the time of `end_after` is over. Static, because a signal handler reads it;
 /// never freed.
 std::atomic<const std::string*> time_is_over = nullptr;
@@ -95,7 +79,30 @@ extern "C" void on_time_over(int /*signal*/) {
   end_with(machine_cannot, "penstock: error: ", time_is_over.load());
 }
 
+/// The signal that asked to end; 0: none. Static, because a signal handler writes it.
+std::atomic<int> request_signal = 0;
+
+/// When; 0: not yet. Static, because signal handlers of several threads read and write it.
+std::atomic<std::int64_t> requested_ns = 0;
+
+/// `timeout` and terminals send one interrupt to a process and to its group: it may come twice.
+extern "C" void on_request(int signal) {
+  constexpr unsigned to_keep_results_s = 5;
+  constexpr std::int64_t same_interrupt_ns = 200'000'000;
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  std::int64_t first = 0;
+  if (requested_ns.compare_exchange_strong(first, ns)) {
+    request_signal = signal;
+    if (signal == SIGALRM) ::alarm(to_keep_results_s);
+  } else if (ns - first >= same_interrupt_ns) {
+    signal == SIGALRM ? on_time_over(signal) : on_interrupt(signal);
+  }
+}
+
 constexpr std::array interrupting{SIGINT, SIGTERM, SIGHUP};
+constexpr std::array time_limit{SIGALRM};
 /// These end a program as if it had no handler, but without unfinished files.
 constexpr std::array ending{SIGQUIT, SIGPIPE, SIGXCPU};
 
@@ -144,7 +151,7 @@ void take_up_signals() {
 
 void end_after(double seconds, const std::string& text) {
   time_is_over = new std::string(text);
-  handle(std::array{SIGALRM}, on_time_over);
+  handle(time_limit, on_time_over);
   const double whole = std::floor(seconds);
   itimerval timer{};
   timer.it_value.tv_sec = static_cast<time_t>(whole);
@@ -158,14 +165,29 @@ void forget_end_after() {
 }
 
 InterruptRequest::InterruptRequest() {
-  end_is_requested = false;
+  request_signal = 0;
   requested_ns = 0;
   handle(interrupting, on_request);
+  if (time_is_over != nullptr) handle(time_limit, on_request);
 }
 
-InterruptRequest::~InterruptRequest() { end_on_interrupt(); }
+InterruptRequest::~InterruptRequest() {
+  end_on_interrupt();
+  if (time_is_over != nullptr) handle(time_limit, on_time_over);
+}
 
-bool InterruptRequest::asked() const { return end_is_requested; }
+bool InterruptRequest::asked() const { return requested_by() != 0; }
+
+int requested_by() { return request_signal; }
+
+int ended_on_request(const std::string& kept) {
+  if (requested_by() != SIGALRM) {
+    say("interrupted" + kept);
+    return interrupted;
+  }
+  say("error: " + *time_is_over + kept);
+  return machine_cannot;
+}
 
 UnfinishedFile::UnfinishedFile(std::string path) : entry_(new Entry{.path = std::move(path)}) {
   entry_->next = Entry::first;

@@ -15,7 +15,7 @@ void end_on_interrupt();
 void take_up_signals();
 
 /// Ends the program when this time has passed, as an interrupt does, but with exit code 4: prints
-/// `text` as its error.
+/// `text` as its error. Where an InterruptRequest lives, it is asked first.
 void end_after(double seconds, const std::string& text);
 void forget_end_after();
 
@@ -49,8 +49,9 @@ class InterruptNote {
   void set(const std::string& text);
 };
 
-/// While it lives, a first interrupt is a request to end early with what there is; a second one,
-/// not within 0.2 s, ends the program. At most one at a time.
+/// While it lives, a first interrupt, or the end of the time limit, is a request to end early with
+/// what there is. A second one, not within 0.2 s, ends the program; so does a time limit that has
+/// been over for 5 s. At most one at a time.
 class InterruptRequest {
  public:
   InterruptRequest();
@@ -60,6 +61,12 @@ class InterruptRequest {
 
   bool asked() const;
 };
+
+/// Which signal asked last: that of an interrupt, or SIGALRM of the time limit. 0: none.
+int requested_by();
+/// For work that has ended on request: says why, and what was kept, and gives the exit code:
+/// "interrupted" and `kept` with 130, the text of `end_after` and `kept` with 4.
+int ended_on_request(const std::string& kept);
 
 /// Delays interrupts during a short step that must not be left half done. Threads started during
 /// its lifetime leave interrupts to the others.

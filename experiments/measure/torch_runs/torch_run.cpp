@@ -124,7 +124,7 @@ void run_script(TorchFolder& folder) {
   }
   if (!code) {
     folder.remove();
-    std::raise(SIGINT);
+    std::raise(requested_by());
   }
   if (code != 0) {
     throw std::runtime_error(fmt::format("{} ended with exit code {}: {}", torch_python(), *code,

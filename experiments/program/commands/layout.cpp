@@ -415,8 +415,10 @@ int plan_and_report(const Options& options) {
   }
   show(options.json ? printed(json) : text);
   write_outputs(options, catalogue, plan, planner);
-  if (interrupt.asked()) return ExitCode::interrupted;
-  return plan.best() == nullptr ? ExitCode::finding : ExitCode::done;
+  if (interrupt.asked()) {
+    return ended_on_request(plan.fitting.empty() ? "" : "; these are the best layouts so far");
+  }
+  return plan.fitting.empty() ? ExitCode::finding : ExitCode::done;
 }
 
 }  // namespace

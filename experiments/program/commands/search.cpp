@@ -83,7 +83,7 @@ void check_options(const Options& options) {
   }
 }
 
-/// Searches with a progress bar, and ends at ^C with what was found.
+/// Searches with a progress bar, and ends at ^C or the time limit with what was found.
 template <class Search>
 auto watched(const Options& options, Search search) {
   HuntOptions asked = hunt_options(options);
@@ -113,7 +113,7 @@ int search_receives(const Scenario& scenario, const Options& options) {
   if (options.order != "-") {
     show(options.json ? printed(placed_json(placed)) : placed_text(placed));
   }
-  if (placed.interrupted) return ExitCode::interrupted;
+  if (placed.interrupted) return ended_on_request("; this is the best order found so far");
   return placed.best.findings.empty() ? ExitCode::done : ExitCode::finding;
 }
 
@@ -133,8 +133,8 @@ int search(const Options& options) {
     show(options.json ? printed(hunt_json(result)) : hunt_text(result));
   }
   if (result.interrupted) {
-    say("interrupted; this is the best order found so far");
-    return ExitCode::interrupted;
+    return ended_on_request(result.fits ? "; this is the best order found so far"
+                                        : "; no order that fits was found so far");
   }
   return result.fits ? ExitCode::done : ExitCode::finding;
 }

@@ -30,7 +30,7 @@ struct Options : Arguments {
   const Existing& replaced = line.replaces();
   Heading configurations = line.group("Configurations");
   Texts axes = line.list("--vary", "an axis: A,B,C, FROM..TO:STEP or FROM..TO*FACTOR",
-                         "/POINTER=VALUES", suggested_settings);
+                         "/POINTER=VALUES", suggested_axes);
   Texts conditions = line.list("--where", "only those that fulfil it", "/POINTER<=2*/POINTER");
   Texts settings = line.settings("change every scenario");
   Number sample = line.number("--sample", "draw this many points instead of all combinations");
@@ -162,8 +162,8 @@ int run(const Options& options) {
   const std::string summary = totals_text(totals, shard.size(space.size()),
                                           to_file ? file_of_shard(options.output, shard) : "");
   if (totals.stopped) {
-    say("interrupted: " + summary + (to_file ? "; the same command goes on from there" : ""));
-    return ExitCode::interrupted;
+    return ended_on_request(": " + summary +
+                            (to_file ? "; the same command goes on from there" : ""));
   }
   if (!options.plot.empty()) {
     draw(options,

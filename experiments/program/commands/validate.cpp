@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/long_work/interruption.hpp"
 #include "experiments/measure/causes/causes.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
 #include "experiments/measure/validation/validation.hpp"
@@ -238,9 +239,8 @@ int run_ranking(const Options& options, const Scenario& scenario, const BackendE
   const ScheduleRanking ranking = rank_schedules(scenario, names, backend, measuring);
   show(options.json ? printed(ranking_json(ranking)) : ranking_text(ranking));
   if (ranking.interrupted) {
-    say(fmt::format("interrupted; {} of {} schedules were done", ranking.schedules.size(),
-                    names.size()));
-    return ExitCode::interrupted;
+    return ended_on_request(
+        fmt::format("; {} of {} schedules were done", ranking.schedules.size(), names.size()));
   }
   if (ranking.verdict == Verdict::inconclusive) {
     say(fmt::format("inconclusive: {}", why_inconclusive(ranking)));

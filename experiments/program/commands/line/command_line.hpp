@@ -29,7 +29,6 @@ struct ExitCode {
   static constexpr int wrong_usage = 2;
   static constexpr int wrong_input = 3;
   static constexpr int machine_cannot = 4;
-  static constexpr int interrupted = 130;
 };
 
 /// The values that completion offers for the beginning typed so far.

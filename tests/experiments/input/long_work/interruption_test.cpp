@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "tests/support/scratch.hpp"
@@ -94,8 +95,38 @@ TEST_CASE("interruption: an unfinished file goes with its object, a kept one sta
   CHECK_FALSE(std::filesystem::exists(scratch.path("left")));
 }
 
+TEST_CASE("interruption: work that ends with what it has says which request it was") {
+  CHECK(exit_code_of([] {
+          const InterruptRequest request;
+          ::raise(SIGINT);
+          ::_exit(request.asked() ? ended_on_request("; this was found") : 7);
+        }) == 130);
+  CHECK(exit_code_of([] {
+          end_after(1000, "not finished");
+          const InterruptRequest request;
+          ::raise(SIGALRM);
+          ::_exit(request.asked() ? ended_on_request("; this was found") : 7);
+        }) == 4);
+}
+
+TEST_CASE(
+    "interruption: a time limit ends work that does not ask, and some time later work that does") {
+  const auto end_of_time = [](bool asks) {
+    end_after(0.2, "not finished");
+    std::optional<InterruptRequest> request;
+    if (asks) request.emplace();
+    for (int tenths = 0; tenths < 8; ++tenths) ::usleep(100'000);
+    if (!asks || !request->asked()) ::_exit(7);
+    ::raise(SIGALRM);  // sooner than it comes by itself
+    ::_exit(8);
+  };
+  CHECK(exit_code_of([&] { end_of_time(false); }) == 4);
+  CHECK(exit_code_of([&] { end_of_time(true); }) == 4);
+}
+
 // `timeout` sends SIGTERM to a program and then to its group.
-TEST_CASE("interruption: a request that comes twice at once is one, and a later one ends the program") {
+TEST_CASE(
+    "interruption: a request that comes twice at once is one, and a later one ends the program") {
   CHECK(exit_code_of([] {
           const InterruptRequest request;
           ::raise(SIGTERM);

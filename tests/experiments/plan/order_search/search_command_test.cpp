@@ -68,6 +68,20 @@ TEST_CASE("search: the order found passes check, and its scenario runs in the ti
   CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
 }
 
+TEST_CASE("search: what was found when the time is over is kept") {
+  const Desk desk;
+  const ProgramRun ended = desk.run(
+      {"search", PENSTOCK_ROOT "/experiments/scenarios/first_run.json", "--memory", "1200MB",
+       "--set", "/schedule/microbatches=24", "--set", "/model/stages/1/forward_us=1300", "--budget",
+       "600", "--timeout", "3", "-o", "order.csv"});
+  CHECK(ended.code == 4);
+  CHECK(
+      ended.errors.ends_with(": not finished after 3 s; give more --timeout, or less work; this "
+                             "is the best order found so far\n"));
+  CHECK(ended.output.starts_with("step time "));
+  CHECK(desk.run({"check", "order.csv"}).code == 0);
+}
+
 TEST_CASE("search: what I frees before W is free, whatever order the scenario has") {
   const Desk desk;
   const std::string scenario = PENSTOCK_ROOT "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";

@@ -56,6 +56,13 @@ TEST_CASE("layout lists families that leave headroom, and with none fuller ones"
       says(layouts_with({"--headroom", "0.5"}).output, "with less memory to spare (--headroom):"));
 }
 
+TEST_CASE("layout ends with 1 where none fits with the headroom, and lists what fits with less") {
+  const ProgramRun none = layouts_with({"--headroom", "0.9"});
+  CHECK(none.code == 1);
+  CHECK(says(none.output, "no layout fits with headroom\n"));
+  CHECK(says(none.output, "with less memory to spare (--headroom):"));
+}
+
 TEST_CASE("layout as JSON has rows, the front, and how sure each is") {
   const json plan = plan_with({"--best", "3"});
   REQUIRE(plan["layouts"].size() == 3);
