@@ -45,7 +45,8 @@ struct Options : Arguments {
   Text hardware = line.option("--hardware", "with --kernels: that machine, or its device", "NAME",
                               suggested_machines);
   TorchFlags torch{{line}};
-  Number budget = line.number("--budget", "how many seconds to measure, about; default 20");
+  Number budget =
+      line.number("--budget", "how many seconds to measure, about, from some 10; default 20");
   Number seed = line.number("--seed", "of all that is drawn; default 1");
   Text report = line.option("--report", "write the report to a file as well", "FILE");
   Text plot = line.option("--plot", "draw predicted against measured: .svg, .png or .pdf", "FILE");
