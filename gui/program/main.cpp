@@ -141,6 +141,9 @@ int screenshot(const ViewerOptions& options) {
   QApplication::processEvents();
   window.finish();
   QApplication::processEvents();
+  if (!options.select.isEmpty() && window.now() != nullptr && window.now()->steps.found.empty()) {
+    throw UsageError(fmt::format("--select {}: no op fits", options.select.toStdString()));
+  }
   write_picture(window, options.screenshot.toStdString(), options.replaced);
   return 0;
 }
@@ -191,7 +194,7 @@ int report_error(const std::exception& error, int code) {
 
 int main(int argc, char** argv) {
   take_up_signals();
-  if (wants_no_display(argc, argv)) setenv("QT_QPA_PLATFORM", "offscreen", 0);
+  if (wants_no_display(argc, argv)) setenv("QT_QPA_PLATFORM", "offscreen", 1);
   qInstallMessageHandler(end_without_display);
   QApplication application(argc, argv);
   qInstallMessageHandler(nullptr);

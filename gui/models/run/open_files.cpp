@@ -138,16 +138,21 @@ ViewedRunPtr open_one(const std::string& path, ViewedFile kind, std::string_view
   return viewed(read_scenario(path));
 }
 
-/// Can be read only once.
-ViewedRunPtr open_standard_input() {
-  const std::string content = read_file("-");
+/// Whether a path is a pipe, which can be read only once.
+bool is_pipe(const std::string& path) {
+  std::error_code ignored;
+  return path == "-" || std::filesystem::is_fifo(path, ignored);
+}
+
+ViewedRunPtr open_pipe(const std::string& path) {
+  const std::string content = read_file(path);
   const ViewedFile kind = kind_of_file("-", content);
-  if (kind == ViewedFile::timeline) return viewed(parse_recording("-", content), "-");
+  if (kind == ViewedFile::timeline) return viewed(parse_recording(path, content), path);
   if (kind == ViewedFile::trace) {
-    throw InputError("-: traces are opened by name, one file a rank");
+    throw InputError(path + ": traces are opened by name, one file a rank");
   }
   return viewed(
-      parse_scenario(kind == ViewedFile::order ? scenario_of_order("-", content) : content, "-"));
+      parse_scenario(kind == ViewedFile::order ? scenario_of_order("-", content) : content, path));
 }
 
 ViewedRunPtr open_pipeline(const std::vector<std::string>& traces,
@@ -202,8 +207,8 @@ ViewedRunPtr open_traces(const std::vector<std::string>& paths,
 ViewedFile kind_of_file(const std::string& path, std::string_view beginning) {
   if (is_recording(path, beginning)) return ViewedFile::timeline;
   if (is_nsys(beginning)) return ViewedFile::trace;
-  if (path.ends_with(".csv")) return ViewedFile::order;
-  if (path.ends_with(".gz")) return ViewedFile::trace;
+  if (path.ends_with(".csv") || path.ends_with(".csv.gz")) return ViewedFile::order;
+  if (path.ends_with(".gz") && !begins_as_object(beginning)) return ViewedFile::trace;
   const bool has_events = beginning.find("\"traceEvents\"") != std::string_view::npos ||
                           beginning.find("\"schemaVersion\"") != std::string_view::npos;
   if (has_events || beginning.starts_with('[')) return ViewedFile::trace;
@@ -216,8 +221,8 @@ std::vector<ViewedRunPtr> open_files(const std::vector<std::string>& paths,
   std::vector<std::string> traces;
   std::size_t place_of_traces = 0;
   for (const std::string& path : with_folders_opened(paths)) {
-    if (path == "-") {
-      runs.push_back(open_standard_input());
+    if (is_pipe(path)) {
+      runs.push_back(open_pipe(path));
       continue;
     }
     const std::string beginning = beginning_of(path);

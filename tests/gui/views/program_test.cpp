@@ -113,6 +113,28 @@ TEST_CASE("program: without a display it ends with one line that names --screens
   }
 }
 
+TEST_CASE("program: a picture needs no display, whatever platform the environment names") {
+  const testing::Scratch folder;
+  const QString picture = QString::fromStdString(folder.path("p.png"));
+  const QByteArray before = qgetenv("QT_QPA_PLATFORM");
+  for (const char* platform : {"xcb", "wayland", ""}) {
+    CAPTURE(platform);
+    qputenv("QT_QPA_PLATFORM", platform);
+    CHECK(run_view({testing::first_scenario, "--screenshot", picture}).code == 0);
+  }
+  qputenv("QT_QPA_PLATFORM", before);
+}
+
+TEST_CASE("program: a picture whose op to select is not there is refused") {
+  const testing::Scratch folder;
+  const std::string picture = folder.path("p.png");
+  const auto [code, said] = run_view({testing::first_scenario, "--select", "stage:9",
+                                      "--screenshot", QString::fromStdString(picture)});
+  CHECK(code == 2);
+  CHECK(said == "penstock: error: --select stage:9: no op fits\n");
+  CHECK_FALSE(std::filesystem::exists(picture));
+}
+
 TEST_CASE("program: standard input is shown as its file is") {
   const testing::Scratch folder;
   const QString named = QString::fromStdString(folder.path("named.png"));

@@ -33,7 +33,9 @@ TEST_CASE("opening: the kind of a file follows from its name and its beginning")
   CHECK(kind_of_file("a.timeline", "") == ViewedFile::timeline);
   CHECK(kind_of_file("a", "PENSTOCK....") == ViewedFile::timeline);
   CHECK(kind_of_file("order.csv", "0F0,") == ViewedFile::order);
+  CHECK(kind_of_file("order.csv.gz", "0F0,") == ViewedFile::order);
   CHECK(kind_of_file("t.json.gz", "\x1f\x8b") == ViewedFile::trace);
+  CHECK(kind_of_file("s.json.gz", "{\"penstock\": 1") == ViewedFile::scenario);
   CHECK(kind_of_file("t.json", "{\"schemaVersion\": 1, \"traceEvents\": [") == ViewedFile::trace);
   CHECK(kind_of_file("s.json", "{\"penstock\": 1") == ViewedFile::scenario);
   CHECK(kind_of_file("-", "{\"penstock\": 1") == ViewedFile::scenario);
@@ -52,6 +54,7 @@ TEST_CASE("opening: scenarios, timelines and orders come from standard input, to
   const std::string timeline = folder.file(
       "a.timeline", write_timeline(scenario->plan, scenario->timeline, scenario->title));
   CHECK(opened(timeline)->span() == scenario->span());
+  CHECK(opened(folder.file("a", gzip(testing::content_of(timeline))))->span() == scenario->span());
   const ViewedRunPtr order = opened(folder.file("o.csv", "0F0,0F1,0B0,0B1\n,1F0,1B0,1F1,1B1\n"));
   CHECK(order->plan.ranks == 2);
   // A change reads the order again.
