@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <vector>
 
 #include "experiments/input/files/files.hpp"
@@ -16,6 +18,7 @@
 #include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/input/long_work/progress.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "sim/base/error.hpp"
@@ -99,16 +102,13 @@ std::vector<std::string> stated_folders() {
   return all;
 }
 
-std::vector<std::string> json_files(const std::string& folder) {
+/// `error`: why the folder cannot be read.
+std::vector<std::string> json_files(const std::string& folder, std::error_code& error) {
   std::vector<std::string> files;
-  std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     std::error_code ignored;
     if (at->path().extension() != ".json" || !at->is_regular_file(ignored)) continue;
     files.push_back(at->path().string());
-  }
-  if (error && error != std::errc::no_such_file_or_directory) {
-    throw InputError(folder, "", "cannot read the folder: " + error.message());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -128,10 +128,10 @@ CatalogueItem read_catalogue_file(const std::string& path) {
   return parse_catalogue_file(read_configuration(path), path);
 }
 
-/// Adds the files of a folder. They replace items of the same name.
-void add_folder(Catalogue& catalogue, const std::string& folder) {
+/// Adds files of a folder. They replace items of the same name.
+void add_files(Catalogue& catalogue, const std::vector<std::string>& paths) {
   Catalogue own;
-  for (const std::string& path : json_files(folder)) {
+  for (const std::string& path : paths) {
     CatalogueItem item = read_catalogue_file(path);
     const auto [first, is_new] = own.try_emplace(item.name, std::move(item));
     if (is_new) continue;
@@ -140,6 +140,29 @@ void add_folder(Catalogue& catalogue, const std::string& folder) {
                                                         first->first, first->second.source)));
   }
   for (auto& [name, item] : own) catalogue[name] = std::move(item);
+}
+
+/// The user's folder may be missing; one that cannot be looked at, such as that of another user's
+/// home in a container, is left out with a warning.
+void add_user_folder(Catalogue& catalogue) {
+  const std::string folder = user_folder();
+  if (folder.empty()) return;
+  std::error_code error;
+  const std::vector<std::string> paths = json_files(folder, error);
+  if (!error) return add_files(catalogue, paths);
+  if (error == std::errc::no_such_file_or_directory) return;
+  static std::once_flag warned;
+  std::call_once(warned, [&] {
+    say(fmt::format("warning: {}: cannot read the folder: {}; your own hardware is left out",
+                    folder, error.message()));
+  });
+}
+
+void add_stated_folder(Catalogue& catalogue, const std::string& folder) {
+  std::error_code error;
+  add_files(catalogue, json_files(folder, error));
+  if (!error) return;
+  throw InputError(fmt::format("{}: cannot read the folder: {}", folder, error.message()));
 }
 
 /// Adds items that a machine file names from files of these names in the same folder.
@@ -264,8 +287,8 @@ CatalogueItem parse_catalogue_file(const std::string& text, const std::string& s
 Catalogue read_catalogue() {
   static const Catalogue built_in = built_in_items();  // checked once, as they cannot change
   Catalogue catalogue = built_in;
-  if (const std::string folder = user_folder(); !folder.empty()) add_folder(catalogue, folder);
-  for (const std::string& folder : stated_folders()) add_folder(catalogue, folder);
+  add_user_folder(catalogue);
+  for (const std::string& folder : stated_folders()) add_stated_folder(catalogue, folder);
   return catalogue;
 }
 

@@ -28,7 +28,8 @@ using Catalogue = std::map<std::string, CatalogueItem, std::less<>>;
 
 /// The built-in files, then the *.json of $XDG_DATA_HOME/penstock/hardware (default:
 /// ~/.local/share/penstock/hardware) and of each folder of $PENSTOCK_HARDWARE. Later items replace
-/// earlier ones of the same name. Throws InputError with the file's name in front.
+/// earlier ones of the same name. Warns once of a folder of the user that cannot be read, and
+/// leaves it out. Throws InputError with the file's name in front.
 Catalogue read_catalogue();
 
 /// Adds the item of a user's file, and from the same folder the items of its device and links where

@@ -308,6 +308,13 @@ TEST_CASE("catalogue: without XDG_DATA_HOME the user's files are below the home 
   CHECK(found);
 }
 
+// As where the home is that of another user: nothing can be looked at below a file.
+TEST_CASE("catalogue: a folder of the user that cannot be read is left out") {
+  const Scratch home;
+  const Variable data("XDG_DATA_HOME", home.file("unreadable", ""));
+  CHECK(read_catalogue().size() == built_in_catalogue().size());
+}
+
 // What was built is enough: where the sources stood may be gone, or have changed.
 TEST_CASE("catalogue: without folders of a user, everything is built in") {
   const Scratch empty;
