@@ -162,7 +162,7 @@ void add_stated_folder(Catalogue& catalogue, const std::string& folder) {
   std::error_code error;
   add_files(catalogue, json_files(folder, error));
   if (!error) return;
-  throw InputError(fmt::format("{}: cannot read the folder: {}", folder, error.message()));
+  throw InputError(folder, "", "cannot read the folder: " + error.message());
 }
 
 /// Adds items that a machine file names from files of these names in the same folder.

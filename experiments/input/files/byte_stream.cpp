@@ -41,6 +41,8 @@ std::size_t read_block(std::FILE* file, char* to, std::size_t most) {
   return got;
 }
 
+bool is_gzip(std::string_view start) { return start.starts_with("\x1f\x8b"); }
+
 /// The size of a regular file; 0 for a stream.
 std::uint64_t size_of(std::FILE* file) {
   struct stat facts {};
@@ -142,7 +144,7 @@ ByteStream::ByteStream(const std::string& path, std::uint64_t most_bytes,
       file_bytes_(size_of(file_.get())) {
   const std::size_t got = read_block(file_.get(), block_.data(), block_bytes);
   const std::string_view start(block_.data(), got);
-  if (start.starts_with("\x1f\x8b")) {
+  if (is_gzip(start)) {
     unpacked_.emplace(source_behind(std::string(start), file_.get()), path);
     fill();
   } else {
@@ -327,7 +329,8 @@ std::string read_within(const std::string& path, const Check& check) {
   return about_file(path, [&] {
     const InputFile file = open_input(path);
     std::string content = read_all(file.get(), [&](std::uint64_t bytes) { check(bytes, ""); });
-    if (!path.ends_with(".gz")) return without_utf16(std::move(content));
+    const bool packed = is_gzip(content) || path.ends_with(".gz");
+    if (!packed) return without_utf16(std::move(content));
     return without_utf16(unpacked(content, [&](std::uint64_t bytes) {
       check(bytes, " when unpacked");
       // Files of numbers and names pack to a third; only what is made for it packs to so little.

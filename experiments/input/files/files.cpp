@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "experiments/input/files/shipped.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -36,6 +37,8 @@ InputFile open_input(const std::string& path) {
   if (!is_standard && fs::is_directory(path, ignored)) throw InputError("is a folder, not a file");
   InputFile file(is_standard ? ::fdopen(::dup(STDIN_FILENO), "rb")
                              : std::fopen(path.c_str(), "rb"));
+  if (!file && errno == ENOENT)
+    throw InputError("cannot open: " + reason() + why_not_shipped(path));
   if (!file) throw InputError("cannot open: " + reason());
   if (is_endless(file.get())) throw InputError("it is a device; a file is needed");
   return file;

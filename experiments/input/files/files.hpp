@@ -19,7 +19,7 @@ using InputFile = std::unique_ptr<std::FILE, CloseInput>;
 /// file that cannot be opened, for a folder, and for a device, which may never end.
 InputFile open_input(const std::string& path);
 
-/// The whole content of a file, or of standard input for "-". Unpacks a file that ends in .gz.
+/// The whole content of a file, or of standard input for "-". Unpacks gzip, recognised by content.
 /// Throws InputError with the file's name in front for an unreadable file and for more than
 /// Limits::input_file_bytes, OverBudget if the budget of memory has no room to work with
 /// it: `bytes_for_each` of its bytes, of which an order's text takes most.

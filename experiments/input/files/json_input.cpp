@@ -69,6 +69,10 @@ class Guard final : public nlohmann::json_sax<json> {
                    const nlohmann::detail::exception& error) override {
     // A number too large for a double is well formed, so its place is a pointer.
     const bool syntax = dynamic_cast<const json::parse_error*>(&error) != nullptr;
+    if (syntax && is_comment(position)) {
+      throw InputError(line_and_column(text_, position),
+                       "a comment; JSON has none: leave it out, or write a \"description\"");
+    }
     throw InputError(syntax ? line_and_column(text_, position) : place(), reason(error.what()));
   }
 
@@ -91,6 +95,12 @@ class Guard final : public nlohmann::json_sax<json> {
   bool close() {
     levels_.pop_back();
     return leave_value();
+  }
+  /// Whether the last character read, outside of strings, begins a comment of other languages.
+  bool is_comment(std::size_t position) const {
+    if (position == 0 || position > text_.size()) return false;
+    const std::string_view rest = text_.substr(position - 1);
+    return rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#');
   }
   bool leave_value() {
     if (!levels_.empty()) ++levels_.back().index;

@@ -7,6 +7,8 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/files/shipped.hpp"
@@ -163,8 +165,22 @@ Scenario read_sections(const json& document, const NamedFiles& files, KnownSecti
   return scenario;
 }
 
+/// Throws for what Penstock writes of runs as JSON, whose keys are no scenario's.
+void check_written(const json& document) {
+  if (!document.is_object() || document.contains("model")) return;
+  const json kind = document.value("kind", json());
+  const bool marked = document.value("comment", json()) == own_mark;
+  if (!kind.is_string() && !marked) return;
+  const std::string what = kind.is_string() ? kind.get<std::string>() : "result";
+  throw InputError(fmt::format(
+      "this is a {} as JSON, not a scenario{}", shortened(what),
+      what == "timeline" ? "; it is not read again: convert the .timeline file, or the scenario"
+                         : ""));
+}
+
 /// A model's file is not a scenario; says how to make one of it.
 void check_kind(const json& document, const std::string& source) {
+  check_written(document);
   const bool is_config = document.is_object() && !document.contains("model") &&
                          (document.contains("model_type") || document.contains("architectures"));
   if (!is_config) return;
@@ -172,6 +188,15 @@ void check_kind(const json& document, const std::string& source) {
       "this is the config of a model, not a scenario; for one: penstock new --model {} --hardware "
       "MACHINE --devices N, or a scenario with \"model\": {{\"file\": …}}",
       source == "-" ? "FILE" : source));
+}
+
+/// An order begins with a cell, such as "0F0", or an empty one.
+void check_no_order(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n,");
+  if (first == std::string_view::npos || text[first] < '0' || text[first] > '9') return;
+  throw InputError(
+      "this is an order, which has no times; name it in a scenario: \"schedule\": {\"file\": "
+      "\"ORDER.csv\"}");
 }
 
 /// "penstock": another format version gets its own error.
@@ -229,6 +254,7 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
   const auto parsed = [&] {
     check_configuration(text);
     refuse_run(text);
+    check_no_order(text);
     return parse_json(text);
   };
   return scenario_from(about_file(source, parsed), source, settings);

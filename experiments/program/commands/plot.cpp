@@ -1,9 +1,12 @@
+#include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/measure/calibration/calibration.hpp"
 #include "experiments/plan/studies/bubble_study.hpp"
+#include "experiments/plan/sweeps/row_text.hpp"
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
@@ -41,7 +44,8 @@ struct Options : Arguments {
   Text by = line.option("--by", "a line, or a row of the map, for each value", "NAME");
   PictureLook look{{line}};
   const Existing& replaced = line.replaces();
-  std::string kind = {};  // as given, or as the file says
+  std::string kind = {};     // as given, or as the file says
+  std::string content = {};  // of RESULTS, which may be a pipe; not of tables
 };
 
 /// Writes the requested files: `draw` gives a picture, `data` its CSV.
@@ -77,13 +81,13 @@ int plot_bubble(const Options& options) {
   return write_plot(options, std::move(plot), draw_bubble_plot, bubble_csv);
 }
 
-Recording recorded(const std::string& path, std::vector<BytesByKind>* kinds = nullptr) {
+Recording recorded(const Options& options, std::vector<BytesByKind>* kinds = nullptr) {
   const Waiting waiting("simulating");
-  return recording_of(path, {}, kinds);
+  return recording_in(options.results, options.content, {}, kinds);
 }
 
 int plot_timeline(const Options& options) {
-  const Recording run = recorded(options.results);
+  const Recording run = recorded(options);
   return write_plot(
       options,
       [&](PictureFormat format) {
@@ -94,7 +98,7 @@ int plot_timeline(const Options& options) {
 
 int plot_memory(const Options& options) {
   std::vector<BytesByKind> kinds;
-  const Recording run = recorded(options.results, &kinds);
+  const Recording run = recorded(options, &kinds);
   const MemoryPicture picture{run.title, options_of(options.look), std::move(kinds)};
   return about_file(options.results, [&] {
     return write_plot(
@@ -106,9 +110,8 @@ int plot_memory(const Options& options) {
 
 /// A plot of predictions, of a document of `calibrate` or `reproduce`.
 CalibrationPlot predictions_of(const Options& options) {
-  const std::string content = read_file(options.results);
   return about_file(options.results, [&] {
-    const nlohmann::json document = parse_json(content);
+    const nlohmann::json document = parse_json(options.content);
     return options.kind == "published" ? published_plot(document) : calibration_plot(document);
   });
 }
@@ -124,7 +127,8 @@ PlottedColumns columns_of(const Options& options) {
 /// What `make` gives for the rows. Errors that name no option are about them.
 template <class Make>
 auto plot_of_rows(const Options& options, Make make) {
-  const RowTable table = read_row_table(options.results);
+  const RowTable table =
+      options.content.empty() ? read_row_table(options.results) : row_table_of(options.content);
   try {
     return make(table);
   } catch (const UsageError& error) {
@@ -170,17 +174,23 @@ bool draws_results(const std::string& kind) {
   return kind == "lines" || kind == "heatmap" || kind == "pareto" || kind == "scaling";
 }
 
-/// What a file is drawn as where no kind is given: a run as its timeline, rows of a sweep as lines.
-/// Empty where that is open.
-std::string usual_kind(const std::string& results) {
-  if (results.empty() || results == "-") return "";
-  for (const char* suffix : {".jsonl", ".csv", ".sqlite", ".db"}) {
-    if (results.ends_with(suffix)) return "lines";
-  }
-  const std::string content = read_file(results);
-  if (is_recording(results, content)) return "timeline";
-  const bool runs = is_json(content) && parse_json(content).contains("model");
-  return runs ? "timeline" : "";
+bool is_table(const std::string& path) {
+  const std::initializer_list<const char*> ends{".jsonl", ".csv", ".sqlite", ".db"};
+  return std::ranges::any_of(ends, [&](const char* end) { return path.ends_with(end); });
+}
+
+/// What a file is drawn as where no kind is given: a run as its timeline, rows of a sweep as lines,
+/// what calibrate or reproduce wrote as predictions. Empty where that is open.
+std::string usual_kind(const Options& options) {
+  const std::string& content = options.content;
+  if (is_table(options.results)) return "lines";
+  if (is_recording(options.results, content)) return "timeline";
+  if (label_of_row(content.substr(0, content.find('\n')))) return "lines";
+  if (!is_json(content)) return "";
+  const nlohmann::json document = parse_json(content);
+  if (document.contains("model")) return "timeline";
+  if (document.contains("tables") || document.is_array()) return "published";
+  return document.contains("kind") && document["kind"] == "calibration" ? "calibration" : "";
 }
 
 /// Throws UsageError, before any work, for options that conflict.
@@ -222,8 +232,15 @@ void check_options(const Options& options) {
 
 int plot(const Options& given) {
   Options options = given;
-  options.kind = given.given_kind.empty() ? usual_kind(given.results) : given.given_kind;
-  check_options(options);
+  options.kind = given.given_kind;
+  if (!options.kind.empty()) check_options(options);
+  const bool by_line =
+      options.kind.empty() ? is_table(options.results) : draws_results(options.kind);
+  if (!options.results.empty() && !by_line) options.content = read_file(options.results);
+  if (options.kind.empty()) {
+    options.kind = usual_kind(options);
+    check_options(options);
+  }
   if (options.kind == "bubble") return plot_bubble(options);
   if (options.kind == "timeline") return plot_timeline(options);
   if (draws_results(options.kind)) return plot_results(options);

@@ -81,6 +81,16 @@ void add_budget_to_all(CLI::App& command, BudgetOptions& options) {
   for (CLI::App* sub : command.get_subcommands({})) add_budget_to_all(*sub, options);
 }
 
+/// What CLI11 says, but for an option that is given again.
+std::string said(const CLI::ParseError& error) {
+  const std::string text = first_line(error.what());
+  constexpr std::string_view once = "At Most 1 required but received ";
+  const std::size_t at = text.find(once);
+  if (at == std::string::npos) return text;
+  return fmt::format("{}given {} times; it takes one value", text.substr(0, at),
+                     text.substr(at + once.size()));
+}
+
 [[noreturn]] void refuse_empty(const std::string& option) {
   throw UsageError(fmt::format("{} is empty; give it a value, or leave it out", option));
 }
@@ -126,7 +136,7 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv,
                                     !given.front()->get_subcommands({}).empty();
     if (unknown_subcommand) return report_error(unexpected_text(app), ExitCode::wrong_usage);
     const std::string where = given.empty() ? "" : given.front()->get_name() + " ";
-    return report_error(fmt::format("{}; see penstock {}--help", first_line(error.what()), where),
+    return report_error(fmt::format("{}; see penstock {}--help", said(error), where),
                         ExitCode::wrong_usage);
   }
   keep_to(bounds, {argv + 1, argv + argc});

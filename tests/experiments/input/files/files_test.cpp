@@ -80,6 +80,12 @@ TEST_CASE("what is written reads back, packed or not, bytes of any value") {
   CHECK(files_in(scratch.path("")) == 2);  // nothing temporary is left
 }
 
+TEST_CASE("a packed file is recognised by its content, as that of a pipe has no name") {
+  const Scratch scratch;
+  CHECK(read_file(scratch.file("packed", gzip("content"))) == "content");
+  CHECK(read_configuration(scratch.file("packed.json", gzip("{}"))) == "{}");
+}
+
 TEST_CASE("equal contents pack to equal files") {
   CHECK(gzip("the same") == gzip("the same"));
   CHECK(gunzip(gzip("the same"), 8) == "the same");
