@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::array<std::string_view, 2> directions{"ascending", "descending"};
 constexpr std::array<ScheduleOption, 1> gpipe_options{
-    {{"backward_order", "ascending (PyTorch, Alpa; default) or descending (torchgpipe)"}}};
+    {{"backward_order", "ascending (PyTorch, Alpa; default) or descending (torchgpipe)",
+      directions}}};
 
 /// Every forward pass first, then every backward pass.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {

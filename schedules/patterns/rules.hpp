@@ -53,7 +53,8 @@ struct ScheduleOptions {
 /// An option of a rule.
 struct ScheduleOption {
   std::string_view name;
-  std::string_view summary;  // its values and its default
+  std::string_view summary;                      // its values and its default
+  std::span<const std::string_view> words = {};  // its values, where they are words
 };
 
 /// The rule does not take this option.

@@ -12,7 +12,7 @@ struct Options : Arguments {
   Number ranks = line.number("--ranks", "pipeline ranks");
   Number chunks = line.number("--chunks", "stages a rank, where the rule leaves a choice");
   Number microbatches = line.number("--microbatches", "microbatches of one iteration");
-  Texts settings = line.list("--set", "an option of the rule", "KEY=VALUE");
+  Texts settings = line.list("--set", "an option of the rule", "KEY=VALUE", suggested_options);
   Flag comms =
       line.flag("--comms", "with sends, receives and reductions, as PyTorch lowers an order");
   Flag fsdp = line.flag("--fsdp", "with gathering and freeing of weights too; implies --comms");

@@ -26,7 +26,19 @@ CommandLine CommandLine::input() const {
 }
 
 CLI::Option& CommandLine::add(CLI::Option* option) const {
-  if (names_inputs_) option->transform(input_path);
+  const auto is_named = [](const std::string& path) {
+    return path.empty() ? "it is empty; name a file, or - for standard input" : std::string();
+  };
+  if (!names_inputs_) return *option;
+  option->transform(input_path)->check(is_named);
+  static const std::map<std::string, std::string> shipped{
+      {"SCENARIO", "scenarios"}, {"SWEEP", "scenarios"}, {"RUN", "scenarios"}, {"A", "scenarios"},
+      {"B", "scenarios"},        {"MODEL", "models"},    {"PAPER", "papers"}};
+  const auto folder = shipped.find(option->get_name());
+  if (folder == shipped.end()) return *option;
+  values_->suggest[folder->first] = [name = folder->second](std::string_view typed) {
+    return shipped_names(name, std::string(typed));
+  };
   return *option;
 }
 

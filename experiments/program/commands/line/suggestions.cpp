@@ -1,7 +1,10 @@
 #include "experiments/program/commands/line/suggestions.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/plain_text.hpp"
@@ -70,6 +73,13 @@ std::map<std::string, json> scenario_keys() {
   const json& schema = scenario_schema();
   std::map<std::string, json> keys;
   add_keys(schema, schema, "", keys);
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    for (const ScheduleOption& option : entry->options) {
+      json& key =
+          keys.try_emplace(fmt::format("/schedule/{}", option.name), json::object()).first->second;
+      if (!option.words.empty()) key["enum"] = option.words;
+    }
+  }
   return keys;
 }
 
@@ -152,6 +162,31 @@ std::vector<std::string> suggested_settings(std::string_view typed) {
   settings = suggested_values(typed.substr(0, equals));
   for (std::string& value : settings) value.insert(0, typed.substr(0, equals + 1));
   return settings;
+}
+
+std::vector<std::string> suggested_axes(std::string_view typed) {
+  const std::size_t equals = typed.find('='), comma = typed.rfind(',');
+  if (equals == std::string_view::npos || comma == std::string_view::npos || comma < equals) {
+    return suggested_settings(typed);
+  }
+  std::vector<std::string> lists = suggested_values(typed.substr(0, equals));
+  for (std::string& list : lists) list.insert(0, typed.substr(0, comma + 1));
+  return lists;
+}
+
+std::vector<std::string> suggested_options(std::string_view typed) {
+  std::set<std::string> settings;
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    for (const ScheduleOption& option : entry->options) {
+      const std::string key = fmt::format("{}=", option.name);
+      if (!typed.starts_with(key)) {
+        settings.insert(key);
+        continue;
+      }
+      for (const std::string_view word : option.words) settings.insert(key + std::string(word));
+    }
+  }
+  return {settings.begin(), settings.end()};
 }
 
 std::vector<std::string> suggested_values(std::string_view pointer) {

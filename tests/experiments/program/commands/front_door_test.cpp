@@ -234,6 +234,13 @@ TEST_CASE("completion: commands, options and the values that are known") {
   CHECK(offers({"run", "s.json", "--set=/schedule/m"}, "--set=/schedule/microbatches="));
   CHECK(offers({"run", "s.json", "--set=/schedule/name=zb"}, "--set=/schedule/name=zb-h1"));
   CHECK(offers({"run", "s.json", "--engine=re"}, "--engine=relax"));
+  CHECK(offers({"run", "s.json", "--set", "/schedule/backward_order="},
+               "/schedule/backward_order=descending"));
+  CHECK(offers({"schedule", "gpipe", "--set", "backw"}, "backward_order="));
+  CHECK(offers({"schedule", "gpipe", "--set", "backward_order="}, "backward_order=ascending"));
+  CHECK(offers({"sweep", "a", "--vary", "/schedule/name=gpipe,1"}, "/schedule/name=gpipe,1f1b"));
+  CHECK(offers({"run", "fir"}, "first_run.json"));
+  CHECK(offers({"describe", "llama-3.1-8"}, "llama-3.1-8b.json"));
   CHECK(candidates({"run", "s.json", "--trace=x"}).empty());  // files
   CHECK(offers({"profile", "ch"}, "check"));
   CHECK(offers({"profile", "check", "--bud"}, "--budget"));
