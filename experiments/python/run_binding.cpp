@@ -58,8 +58,8 @@ SharedRun run_of(const RunRequest& request, const Stop& stop) {
       run(std::move(layout), {.engine = request.engine,
                               .repeat = request.repeat,
                               .on_progress = [stop](auto&&...) { end_if(stop); },
-                              .training = request.training,
-                              .settled = true}));
+                              .settled = true,
+                              .training = request.training}));
   add_unmet_expectations(scenario.expect, *result);
   return result;
 }
