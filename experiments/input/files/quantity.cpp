@@ -23,14 +23,23 @@ using nlohmann::json;
 struct Unit {
   std::string_view name;
   double size;         // in bytes, bytes per second or picoseconds
-  bool shown = false;  // by `quantity_text`; these ascend
+  bool shown = false;  // by `quantity_text`; these ascend, those of powers of 1024 by themselves
+
+  bool binary() const { return name.find('i') == 1; }
 };
 
-constexpr std::array byte_units{
-    Unit{"B", 1, true},        Unit{"kB", 1e3, true},        Unit{"KB", 1e3},
-    Unit{"MB", 1e6, true},     Unit{"GB", 1e9, true},        Unit{"TB", 1e12, true},
-    Unit{"PB", 1e15},          Unit{"KiB", 1024.0},          Unit{"MiB", 1048576.0},
-    Unit{"GiB", 1073741824.0}, Unit{"TiB", 1099511627776.0}, Unit{"PiB", 1125899906842624.0}};
+constexpr std::array byte_units{Unit{"B", 1, true},
+                                Unit{"kB", 1e3, true},
+                                Unit{"KB", 1e3},
+                                Unit{"MB", 1e6, true},
+                                Unit{"GB", 1e9, true},
+                                Unit{"TB", 1e12, true},
+                                Unit{"PB", 1e15},
+                                Unit{"KiB", 1024.0, true},
+                                Unit{"MiB", 1048576.0, true},
+                                Unit{"GiB", 1073741824.0, true},
+                                Unit{"TiB", 1099511627776.0, true},
+                                Unit{"PiB", 1125899906842624.0}};
 constexpr std::array rate_units{
     Unit{"B/s", 1, true},           Unit{"kB/s", 1e3, true},  Unit{"KB/s", 1e3},
     Unit{"MB/s", 1e6, true},        Unit{"GB/s", 1e9, true},  Unit{"TB/s", 1e12, true},
@@ -139,6 +148,16 @@ const Unit* meant_unit(std::string_view name, std::span<const Unit> units) {
                                shortened(text), reading.what, joined(reading.units, &Unit::name)));
 }
 
+/// A number with the unit that leaves at least 1 of it, of those of powers of 1024 or the others.
+std::string shown_in(double value, const Reading& reading, bool binary) {
+  const Unit* best = nullptr;
+  for (const Unit& unit : reading.units) {
+    const bool fits = unit.size <= std::fabs(value) * reading.plain;
+    if (unit.shown && unit.binary() == binary && (best == nullptr || fits)) best = &unit;
+  }
+  return fmt::format("{:.6g}{}", converted(value, reading.plain, best->size), best->name);
+}
+
 void convert_below(json& value, const json::json_pointer& place);
 
 /// Converts one value of an object or list.
@@ -173,7 +192,8 @@ double quantity_of(std::string_view text, QuantityKind measure) {
   const auto unit = std::find_if(reading.units.begin(), reading.units.end(),
                                  [&](const Unit& one) { return one.name == name; });
   if (unit == reading.units.end()) refuse(text, reading);
-  return converted(*number, unit->size, reading.plain);
+  const double value = converted(*number, unit->size, reading.plain);
+  return measure == QuantityKind::bytes ? std::round(value) : value;
 }
 
 std::optional<double> quantity_in(std::string_view text, QuantityKind measure) {
@@ -203,14 +223,12 @@ double positive_quantity(std::string_view option, std::string_view text, Quantit
 }
 
 std::string quantity_text(double value, QuantityKind measure) {
-  const Reading& reading = reading_of(measure);
   if (value == 0) return "0";
-  const Unit* best = nullptr;
-  for (const Unit& unit : reading.units) {
-    const bool fits = unit.size <= std::fabs(value) * reading.plain;
-    if (unit.shown && (best == nullptr || fits)) best = &unit;
-  }
-  return fmt::format("{:.6g}{}", converted(value, reading.plain, best->size), best->name);
+  const Reading& reading = reading_of(measure);
+  const std::string plain = shown_in(value, reading, false);
+  if (measure != QuantityKind::bytes) return plain;
+  const std::string binary = shown_in(value, reading, true);
+  return binary.size() < plain.size() ? binary : plain;
 }
 
 std::string_view unit_of(QuantityKind measure) {

@@ -20,8 +20,8 @@ enum class QuantityKind : std::uint8_t {
 };
 
 /// A number with a unit, "64MB", "1 GiB", "2us", "25GB/s" or "400Gb/s" (bits), converted to the
-/// unit of its kind. A number without a unit is returned unchanged. Throws InputError that lists
-/// the units.
+/// unit of its kind, a size to whole bytes. A number without a unit is returned unchanged. Throws
+/// InputError that lists the units.
 double quantity_of(std::string_view text, QuantityKind measure);
 
 /// The number that a text stands for under a key of a document: "2GB/s" has one. Empty for a text
@@ -36,7 +36,7 @@ std::optional<double> quantity_in_json(std::string_view json_text,
 double positive_quantity(std::string_view option, std::string_view text, QuantityKind measure);
 
 /// A number in the unit of its kind, for a person: with the unit that leaves at least 1 of it,
-/// "10GB/s", "2µs".
+/// "10GB/s", "2µs"; a size in GB or in GiB, whichever is shorter.
 std::string quantity_text(double value, QuantityKind measure);
 /// The unit of a number that states none: "B", "µs".
 std::string_view unit_of(QuantityKind measure);
