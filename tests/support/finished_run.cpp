@@ -99,6 +99,14 @@ RunResult random_relaxed_run() {
   return simulated_with({std::move(plan), std::move(costs)}).value();
 }
 
+RunResult random_shared_run() {
+  const System system = random_system();
+  Plan plan = lowered(system);
+  Costs costs = random_costs(system, plan);
+  Conditions conditions{.network = random_network(plan)};
+  return simulated_with({std::move(plan), std::move(costs), std::move(conditions)}).value();
+}
+
 Scenario on_64_ranks(std::int64_t microbatches) {
   std::string stages;
   for (int s = 0; s < 64; ++s) {

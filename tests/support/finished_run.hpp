@@ -19,6 +19,9 @@ std::optional<RunResult> random_run();
 /// The same, with tasks waiting only for inputs, resources and launches, so that `relax` applies.
 RunResult random_relaxed_run();
 
+/// The same, but transfers share links.
+RunResult random_shared_run();
+
 /// 1F1B with transfers on 64 ranks whose stages differ a little: 254 ops for each microbatch.
 Scenario on_64_ranks(std::int64_t microbatches);
 

@@ -228,7 +228,7 @@ std::string quantity_text(double value, QuantityKind measure) {
   const std::string plain = shown_in(value, reading, false);
   if (measure != QuantityKind::bytes) return plain;
   const std::string binary = shown_in(value, reading, true);
-  return binary.size() < plain.size() ? binary : plain;
+  return binary.size() <= plain.size() ? binary : plain;
 }
 
 std::string_view unit_of(QuantityKind measure) {

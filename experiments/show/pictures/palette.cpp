@@ -39,13 +39,13 @@ constexpr std::array<Colour, idle_cause_count> light_idle{{{181, 192, 199},    /
                                                            {97, 89, 70},       // memory
                                                            {157, 149, 184},    // launch
                                                            {167, 147, 145}}};  // drain
-constexpr std::array<Colour, idle_cause_count> dark_idle{{{147, 127, 134},
+constexpr std::array<Colour, idle_cause_count> dark_idle{{{102, 100, 137},
                                                           {66, 62, 52},
                                                           {105, 95, 101},
                                                           {136, 131, 170},
                                                           {109, 139, 99},
                                                           {72, 105, 72},
-                                                          {102, 100, 137}}};
+                                                          {147, 127, 134}}};
 
 // By kind of buffer: like each other as little as like the passes.
 constexpr std::array<Colour, buffer_kinds> memory_colours{{{140, 136, 169},  // parameters

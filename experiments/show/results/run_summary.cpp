@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
@@ -175,6 +176,7 @@ std::string fit_text(const RunResult& result) {
 }
 
 const char* makespan_name(const Plan& plan) {
+  if (!plan.class_names.empty()) return "recording";
   const ScheduleEntry* entry = find_named(schedule_entries(), plan.schedule);
   return entry == nullptr || entry->weights == WeightUse::flushed ? "step time" : "makespan";
 }
@@ -268,13 +270,16 @@ std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& tim
   for (const IdleCauses& of_rank : idle_causes(plan, timeline)) idle += of_rank;
   const double all = to_us(end) * plan.ranks;
   const TimeUnit unit = unit_for(end);
-  return draw_timeline(
-      format, plan, timeline,
-      {.title = title,
-       .subtitle = fmt::format("{} {} {}, bubble {}", makespan_name(plan), time_text(end, unit),
-                               unit.name, percent_text(all == 0 ? 0 : to_us(idle.total()) / all)),
-       .options = options,
-       .explanation = explanation});
+  std::string subtitle =
+      fmt::format("{} {} {}", makespan_name(plan), time_text(end, unit), unit.name);
+  if (plan.class_names.empty()) {
+    subtitle += ", bubble " + percent_text(all == 0 ? 0 : to_us(idle.total()) / all);
+  }
+  return draw_timeline(format, plan, timeline,
+                       {.title = title,
+                        .subtitle = std::move(subtitle),
+                        .options = options,
+                        .explanation = explanation});
 }
 
 }  // namespace penstock

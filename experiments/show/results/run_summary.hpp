@@ -22,7 +22,7 @@ std::string run_summary(const RunResult& result);
 std::string fit_text(const RunResult& result);
 
 /// What the length of a run is called, "step time": a schedule without flushes has no steps, and
-/// its run is an epoch.
+/// its run is an epoch; the lanes of traces are a recording of any number of steps.
 const char* makespan_name(const Plan& plan);
 
 /// The notes of a run, numbered; empty without notes.

@@ -8,6 +8,7 @@
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -17,6 +18,19 @@ namespace {
 bool has_plain_links(const Scenario& scenario) {
   return value_at(scenario, "/hardware/name").value_or("") == "ideal" &&
          !value_at(scenario, "/hardware/transfer_us");
+}
+
+/// Which activations are made again; without a mode, those of stages that state a time for it.
+std::string recompute_word(const Layout& layout, const Knob& knob) {
+  const std::vector<bool> stages = extras_of(layout).recomputing.stages;
+  const bool any = std::find(stages.begin(), stages.end(), true) != stages.end();
+  const RecomputeMode usual = any ? RecomputeMode::full : RecomputeMode::none;
+  return knob.words.at(static_cast<std::size_t>(layout.recompute.mode.value_or(usual)));
+}
+
+template <class Number>
+std::optional<std::string> text_of(const std::optional<Number>& number) {
+  return number ? std::optional(fmt::format("{}", *number)) : std::nullopt;
 }
 
 }  // namespace
@@ -51,6 +65,25 @@ std::uint32_t numbered_stages(const Scenario& scenario) {
 std::optional<std::string> knob_value(const Scenario& scenario, const Knob& knob) {
   if (knob.of_stage()) return "1";
   return value_at(scenario, knob.pointer);
+}
+
+std::optional<std::string> value_in_force(const Layout& layout, const Knob& knob) {
+  const std::string& key = knob.pointer;
+  const HardwareSpec& links = layout.hardware.spec;
+  if (key == "/recompute/mode") return recompute_word(layout, knob);
+  if (key == "/schedule/microbatches") return fmt::format("{}", layout.microbatches);
+  if (key == "/memory/capacity_bytes") return text_of(layout.memory.capacity_bytes);
+  if (key == "/hardware/bandwidth_bytes_per_s") return text_of(links.bandwidth_bytes_per_s);
+  if (key == "/schedule/name" && layout.rule != nullptr) return std::string(layout.rule->name);
+  if (key == "/chance/jitter" && layout.chance.samples.empty()) {
+    return fmt::format("{}", layout.chance.jitter);
+  }
+  if (key == "/parallel/chunks") {
+    return fmt::format("{}", chunks_of(layout) * layout.placement.chains().size());
+  }
+  // A link that states its bandwidth alone has no latency.
+  const bool one_link = key == "/hardware/latency_us" && links.bandwidth_bytes_per_s.has_value();
+  return one_link ? fmt::format("{}", links.latency_us.value_or(0)) : std::optional<std::string>();
 }
 
 bool knob_applies(const Scenario& scenario, const Knob& knob) {
@@ -96,6 +129,21 @@ std::vector<std::string> settings_for(const Scenario& scenario, const Knob& knob
     if (!now) continue;
     const double time_us = quantity_of(*now, QuantityKind::microseconds);
     settings.push_back(fmt::format("{}={}", pointer, time_us * *factor));
+  }
+  return settings;
+}
+
+std::vector<std::string> with_schedule_of(const Layout& layout, const Scenario& scenario,
+                                          std::vector<std::string> settings) {
+  constexpr std::string_view section = "/schedule/";
+  const bool states_any = std::any_of(settings.begin(), settings.end(), [](const auto& setting) {
+    return setting.starts_with(section);
+  });
+  if (!states_any || value_at(scenario, "/schedule")) return settings;
+  for (const Knob& knob : knobs()) {
+    const auto value = value_in_force(layout, knob);
+    if (!value || !knob.pointer.starts_with(section)) continue;
+    settings.insert(settings.begin(), fmt::format("{}={}", knob.pointer, *value));
   }
   return settings;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/layout.hpp"
 
 namespace penstock {
 
@@ -27,6 +28,10 @@ const std::vector<Knob>& knobs();
 /// The value of a knob in a scenario; nothing if the scenario leaves it out.
 std::optional<std::string> knob_value(const Scenario& scenario, const Knob& knob);
 
+/// The value of a knob in a settled layout, as a scenario would state it: what is in force where
+/// the scenario leaves it out. Nothing where no one value says it.
+std::optional<std::string> value_in_force(const Layout& layout, const Knob& knob);
+
 /// Whether a scenario knows what a knob turns.
 bool knob_applies(const Scenario& scenario, const Knob& knob);
 
@@ -39,6 +44,11 @@ std::string knob_text(const Knob& knob, double number);
 /// Settings, as of `run --set`, that turn a knob to a value.
 std::vector<std::string> settings_for(const Scenario& scenario, const Knob& knob,
                                       const std::string& value, std::uint32_t stage);
+
+/// Settings of a scenario, completed: where a command gives the order, a scenario that states
+/// anything of its schedule states all that is in force.
+std::vector<std::string> with_schedule_of(const Layout& layout, const Scenario& scenario,
+                                          std::vector<std::string> settings);
 
 /// The value for a position of a slider from 0 to 1, and back.
 double knob_at(const Knob& knob, double position);

@@ -103,7 +103,7 @@ std::vector<RankPyramids> pyramids_of_part(const ViewedRun& run, const RunLanes&
 
 PaintedRunPtr coloured(ViewedRunPtr run, std::shared_ptr<const RunLanes> lanes, ColourBy by,
                        const PaintedRun* before = nullptr) {
-  Colouring colouring(run->plan, by);
+  Colouring colouring(*run, by);
   std::vector<RankPyramids> pyramids = run->file != nullptr ? pyramids_of_part(*run, *lanes, before)
                                        : run->brief         ? no_levels(*lanes, colouring)
                                                             : all_pyramids(*lanes, colouring);
@@ -295,7 +295,8 @@ std::string_view name(ColourBy by) {
   return names[static_cast<std::size_t>(by)];
 }
 
-Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
+Colouring::Colouring(const ViewedRun& run, ColourBy by) : run_(run), plan_(run.plan), by_(by) {
+  const Plan& plan = run.plan;
   const std::vector<ChunkPlace> places = chunks_of(plan);
   const std::uint32_t most = most_chunks(plan);
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
@@ -319,7 +320,7 @@ Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
 }
 
 std::uint8_t Colouring::category_of_microbatch(TaskId task) const {
-  return static_cast<std::uint8_t>(index(plan_.microbatch[task]) % series_colours);
+  return static_cast<std::uint8_t>(microbatch_of(run_, task) % series_colours);
 }
 
 std::vector<std::uint8_t> Colouring::categories(bool transfers) const {

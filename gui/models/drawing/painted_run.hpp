@@ -26,11 +26,10 @@ constexpr std::size_t colour_by_count = 4;
 /// "pass", "microbatch", "stage", "cause of idle time".
 std::string_view name(ColourBy by);
 
-/// The colours of the ops of a plan, those of the command line's pictures. The plan must outlive
-/// it.
+/// The colours of the ops of a run, those of the command line's pictures. The run must outlive it.
 class Colouring {
  public:
-  Colouring(const Plan& plan, ColourBy by);
+  Colouring(const ViewedRun& run, ColourBy by);
 
   /// Below `most_categories`.
   std::uint8_t category(TaskId task) const {
@@ -60,6 +59,7 @@ class Colouring {
   /// The lanes of a trace have names, and a colour for some names each.
   bool is_named() const { return !plan_.class_names.empty(); }
 
+  const ViewedRun& run_;
   const Plan& plan_;
   ColourBy by_;
   std::vector<Colour> of_class_;

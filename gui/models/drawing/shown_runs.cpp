@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "gui/models/run/slack.hpp"
+
 namespace penstock {
 namespace {
 

@@ -16,13 +16,13 @@ constexpr std::array<Colour, idle_cause_count> light_heat{{{68, 108, 129},
                                                            {79, 65, 7},
                                                            {65, 62, 165},
                                                            {146, 88, 84}}};
-constexpr std::array<Colour, idle_cause_count> dark_heat{{{204, 160, 176},
+constexpr std::array<Colour, idle_cause_count> dark_heat{{{180, 177, 255},
                                                           {155, 141, 101},
                                                           {253, 217, 239},
                                                           {139, 133, 205},
                                                           {214, 247, 202},
                                                           {127, 209, 130},
-                                                          {180, 177, 255}}};
+                                                          {204, 160, 176}}};
 
 Theme with_idle(Theme theme, PictureTheme ground) {
   theme.heat = ground == PictureTheme::dark ? dark_heat : light_heat;

@@ -48,10 +48,7 @@ struct SeenRuns {
   std::string moment(std::int64_t time, std::optional<std::int64_t> on_axis = {}) const;
   /// The same op in another run, or none.
   ShownOp same_op(const ShownOp& op, std::uint8_t run) const;
-  OpSteps steps(std::uint8_t run) const {
-    const ViewedRun& of = *runs[run]->run;
-    return {of.plan, of.timeline, *runs[run]->lanes, &of.as_it_ran().timeline};
-  }
+  OpSteps steps(std::uint8_t run) const { return {*runs[run]->run, *runs[run]->lanes}; }
 };
 
 /// A fact that is an op and its place.
@@ -63,6 +60,8 @@ Facts facts_of_op(const SeenRuns& seen, const ShownOp& op);
 /// rank 1 ended; 1B0 ran after 1F3".
 std::string why_then(const OpSteps& steps, TaskId task);
 
+/// "warm-up, transfer": why a rank is idle in a gap, or in a piece of one.
+std::string causes_text(const PaintedRun& run, const IdlePiece& piece);
 /// Causes of an idle gap, and the op that it waits for.
 Facts facts_of_idle(const SeenRuns& seen, const IdlePiece& piece, std::uint8_t run);
 /// What a rank holds at a moment, since when and until when, and the ops at which that changes.

@@ -24,6 +24,7 @@ void tell_kinds(const RunMemory& memory, const HeldMemory& now, Facts& facts) {
 }
 
 std::string signed_bytes(std::uint64_t from, std::uint64_t to) {
+  if (to == from) return "±0";
   return to < from ? "-" + bytes_text(from - to) : "+" + bytes_text(to - from);
 }
 

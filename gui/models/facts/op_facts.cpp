@@ -7,6 +7,7 @@
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "experiments/show/results/run_summary.hpp"
 #include "gui/models/facts/facts.hpp"
+#include "gui/models/run/slack.hpp"
 #include "gui/models/view/time_axis.hpp"
 
 namespace penstock {
@@ -102,12 +103,18 @@ class OpTeller {
   void tell_slack() {
     if (op_.run >= seen_.slack.size() || seen_.slack[op_.run] == nullptr) return;
     const double share = (*seen_.slack[op_.run])[op_.task];
-    // Others of a recorded run may have some, in gaps that nobody can explain.
-    const bool known = run_.layout != nullptr || place_on_path(run_.report, op_.task);
-    if (share <= 0 && !known) return;
+    // Others may have some: in gaps of a recorded run that nobody can explain, or where transfers
+    // share links.
+    const bool all = knows_all_slack(run_);
+    if (share <= 0 && !all && !place_on_path(run_.report, op_.task)) {
+      if (run_.layout != nullptr) add("slack", "none that is certain: transfers share links");
+      return;
+    }
     if (share <= 0) return add("slack", "none: a longer op makes the run longer");
-    const double slack = share * static_cast<double>(run_.span().picoseconds);
-    add("slack", short_time(static_cast<std::int64_t>(slack)) + " until the run gets longer");
+    const auto slack =
+        static_cast<std::int64_t>(share * static_cast<double>(run_.span().picoseconds));
+    add("slack",
+        fmt::format("{}{} until the run gets longer", all ? "" : "at least ", short_time(slack)));
   }
 
   void tell_bytes() {
@@ -132,7 +139,7 @@ class OpTeller {
 
   void tell_documents() {
     const bool of_one = !is_tail(work_.pass) && work_.pass != Pass::update;
-    const std::size_t number = index(run_.plan.microbatch[op_.task]) / slices_of(run_);
+    const std::size_t number = microbatch_of(run_, op_.task);
     if (!of_one || !run_.microbatches || number >= run_.microbatches->size()) return;
     const PackedMicrobatch& packed = (*run_.microbatches)[number].packed;
     add("tokens", fmt::format("{:.0f} in {}, the longest {}", packed.tokens,
@@ -195,7 +202,7 @@ class OpTeller {
 std::int64_t idle_before(const OpSteps& steps, TaskId task) {
   if (is_transfer(steps.plan.class_of(task).pass)) return 0;
   const TaskId before = steps.in_lane(task, false);
-  const Timeline& timeline = steps.as_it_ran != nullptr ? *steps.as_it_ran : steps.timeline;
+  const Timeline& timeline = steps.run.as_it_ran().timeline;
   const Time from = before == no_task ? Time{} : timeline.end[before];
   return std::max<std::int64_t>(0, (timeline.begin[task] - from).picoseconds);
 }

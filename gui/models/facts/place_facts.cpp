@@ -108,11 +108,21 @@ Facts facts_of_pixel(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run,
 
 }  // namespace
 
+std::string causes_text(const PaintedRun& run, const IdlePiece& piece) {
+  std::vector<IdlePiece> pieces = gap_around(*run.lanes, piece);
+  std::erase_if(pieces, [&](const IdlePiece& each) {
+    return each.begin < piece.begin || each.end > piece.end;
+  });
+  return joined(pieces,
+                [&](const IdlePiece& each) { return cause_name(run.run->plan, each.cause); });
+}
+
 Facts facts_of_idle(const SeenRuns& seen, const IdlePiece& piece, std::uint8_t run) {
   const std::vector<IdlePiece> gap = gap_around(*seen.runs[run]->lanes, piece);
   const Plan& plan = seen.runs[run]->run->plan;
   Facts facts{fmt::format("{} idle for {}: {}", seen.rank_name(piece.rank, run),
-                          short_time(piece.end - piece.begin), cause_name(plan, piece.cause))};
+                          short_time(piece.end - piece.begin),
+                          causes_text(*seen.runs[run], piece))};
   facts.all.push_back({"begin", seen.moment(piece.begin)});
   facts.all.push_back({"end", seen.moment(piece.end)});
   facts.all.push_back({"length", exact_time(piece.end - piece.begin)});

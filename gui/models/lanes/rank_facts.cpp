@@ -16,9 +16,11 @@
 namespace penstock {
 namespace {
 
-std::vector<RankSummary> stages_by_rank(const Plan& plan) {
+std::vector<RankSummary> stages_by_rank(const ViewedRun& run) {
+  const Plan& plan = run.plan;
   std::vector<std::set<std::uint32_t>> found(plan.ranks);
   for (const WorkClass& work : plan.classes) {
+    if (is_lanes(run)) break;
     if (!plan.is_link(work.resource)) found[work.resource].insert(index(work.stage));
   }
   std::vector<RankSummary> facts(plan.ranks);
@@ -71,7 +73,7 @@ std::string held_by(const ViewedRun& run, bool plain, const RankSummary& facts) 
     if (!layers.empty()) return (layers.size() == 1 ? "layer " : "layers ") + ranges(layers);
   }
   if (plain || facts.stages.empty()) return {};
-  return (facts.stages.size() == 1 ? "stage " : "stages ") + ranges(facts.stages);
+  return stages_text(facts.stages);
 }
 
 [[noreturn]] void refuse(const std::string& word) {
@@ -86,11 +88,10 @@ std::uint32_t number_in(std::string_view digits, const std::string& word) {
 }
 
 double share_in(std::string_view text, const std::string& word) {
-  double value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
-  if (error != std::errc{} || (!unit.empty() && unit != "%")) refuse(word);
-  return value / 100;
+  const auto value =
+      text.ends_with('%') ? plain_number(text.substr(0, text.size() - 1)) : std::nullopt;
+  if (!value) refuse(word);
+  return *value / 100;
 }
 
 std::uint64_t bytes_in(std::string_view text, const std::string& word) {
@@ -160,8 +161,12 @@ bool is_above(RankSort sort, const RankSummary& one, const RankSummary& other) {
 
 }  // namespace
 
+std::string stages_text(const std::vector<std::uint32_t>& stages) {
+  return (stages.size() == 1 ? "stage " : "stages ") + ranges(stages);
+}
+
 std::vector<RankSummary> facts_of_ranks(const ViewedRun& run) {
-  std::vector<RankSummary> facts = stages_by_rank(run.plan);
+  std::vector<RankSummary> facts = stages_by_rank(run);
   const double whole = std::max(1.0, static_cast<double>(run.report.makespan.picoseconds));
   const bool plain = are_plain(facts);
   for (std::uint32_t r = 0; r < facts.size(); ++r) {
@@ -193,7 +198,8 @@ std::vector<std::uint32_t> ranks_in(const RankOrder& order, const std::vector<Ra
   std::set<std::vector<std::uint32_t>> seen;
   for (std::uint32_t rank = 0; rank < facts.size(); ++rank) {
     if (!fits(order.filter, rank, facts[rank])) continue;
-    if (order.folded && !seen.insert(facts[rank].stages).second) continue;
+    const std::vector<std::uint32_t>& stages = facts[rank].stages;
+    if (order.folded && !stages.empty() && !seen.insert(stages).second) continue;
     ranks.push_back(rank);
   }
   std::stable_sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) {

@@ -12,7 +12,7 @@ namespace penstock {
 
 /// What a person asks of a rank first.
 struct RankSummary {
-  std::vector<std::uint32_t> stages;  // ascending
+  std::vector<std::uint32_t> stages;  // ascending; none of a lane that is no rank
   std::string holds;             // "layers 8–15", or else "stage 3"; empty if it says nothing
   double idle = 0;               // share of the run
   std::uint64_t peak_bytes = 0;  // 0: unknown
@@ -37,7 +37,8 @@ struct RankFilter {
   friend bool operator==(const RankFilter&, const RankFilter&) = default;
 };
 
-/// Reads `idle>30% mem>40GiB stage:3 0-7 12`. Throws InputError that says what is understood.
+/// Reads `idle>30% mem>40GiB stage:3 0-7 12`. Throws InputError that says what is understood: a
+/// share has its sign.
 RankFilter read_rank_filter(std::string_view text);
 
 /// How many ranks are shown, and in which order.
@@ -51,6 +52,9 @@ struct RankOrder {
 
 /// The ranks from top to bottom.
 std::vector<std::uint32_t> ranks_in(const RankOrder& order, const std::vector<RankSummary>& facts);
+
+/// "stage 3", "stages 0, 4": what a rank holds, of ascending numbers.
+std::string stages_text(const std::vector<std::uint32_t>& stages);
 
 /// How many ranks hold the stages of this one, itself among them.
 std::size_t replicas_of(std::uint32_t rank, const std::vector<RankSummary>& facts);

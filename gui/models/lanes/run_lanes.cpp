@@ -168,11 +168,6 @@ RunLanes lanes_after(const RunLanes& before, const Plan& plan, const Timeline& t
   return lanes;
 }
 
-Time left_link_at(const ViewedRun& run, TaskId transfer) {
-  const Time end = run.timeline.end[transfer] - run.costs.latency_of(run.plan, transfer);
-  return std::max(run.timeline.begin[transfer], end);
-}
-
 std::vector<std::vector<Track>> link_lanes(const ViewedRun& run) {
   const Plan& plan = run.plan;
   std::vector<Tasks> transfers(plan.links.size());

@@ -6,6 +6,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/comparison/comparison.hpp"
+#include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
 namespace {
@@ -22,9 +23,14 @@ Known most_memory(const Report& report) {
 
 Known known_memory(const ViewedRun& run) { return most_memory(run.report); }
 
-Known known_time(const ViewedRun& run) { return static_cast<double>(run.span().picoseconds); }
+Known known_time(const ViewedRun& run) {
+  return !run.unfinished ? Known(static_cast<double>(run.span().picoseconds)) : std::nullopt;
+}
 
-Known known_bubble(const ViewedRun& run) { return run.report.bubble.of_makespan; }
+/// Threads and streams do not idle as ranks do.
+Known known_bubble(const ViewedRun& run) {
+  return is_lanes(run) || run.unfinished ? std::nullopt : Known(run.report.bubble.of_makespan);
+}
 
 Known known_mfu(const ViewedRun& run) { return run.mfu; }
 
@@ -50,14 +56,14 @@ std::string memory_difference(double now, double a) {
 
 struct FigureRule {
   FigureKind kind;
-  const char* name;
+  const char* name;  // nullptr: that of the length of a run
   Known (*number)(const ViewedRun&);
   std::string (*value)(double);
   std::string (*difference)(double now, double a);
 };
 
 constexpr std::array<FigureRule, figure_count> rules{{
-    {FigureKind::step_time, "step time", known_time, time_value, time_difference},
+    {FigureKind::step_time, nullptr, known_time, time_value, time_difference},
     {FigureKind::bubble, "bubble", known_bubble, share_value, share_difference},
     {FigureKind::peak_memory, "peak memory", known_memory, memory_value, memory_difference},
     {FigureKind::mfu, "MFU", known_mfu, share_value, share_difference},
@@ -69,7 +75,8 @@ std::array<Figure, figure_count> figures_of(const ViewedRun& run, const ViewedRu
   std::array<Figure, figure_count> figures;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const FigureRule& rule = rules[i];
-    figures[i] = {rule.kind, rule.name, {}, {}, false};
+    const char* const name = rule.name == nullptr ? makespan_name(run.plan) : rule.name;
+    figures[i] = {rule.kind, name, {}, {}, false};
     const Known now = rule.number(run);
     if (now) figures[i].value = rule.value(*now);
     figures[i].overflows = rule.kind == FigureKind::peak_memory && run.capacity_bytes && now &&
@@ -80,7 +87,9 @@ std::array<Figure, figure_count> figures_of(const ViewedRun& run, const ViewedRu
   return figures;
 }
 
-std::string headline(const Report& a, const Report& now, bool brief) {
+std::string headline(const ViewedRun& run_a, const ViewedRun& run) {
+  const Report& a = run_a.report;
+  const Report& now = run.report;
   const TimeUnit unit = unit_for(std::max(a.makespan, now.makespan));
   const Time change = now.makespan - a.makespan;
   const double share = a.makespan == Time{} ? 0
@@ -88,8 +97,10 @@ std::string headline(const Report& a, const Report& now, bool brief) {
                                                   static_cast<double>(a.makespan.picoseconds);
   std::string text = fmt::format("time {}{} {} ({})", change > Time{} ? "+" : "",
                                  short_time_text(change, unit), unit.name, signed_percent(share));
-  if (brief) return text;
-  text += ", bubble " + share_difference(now.bubble.of_makespan, a.bubble.of_makespan);
+  if (run_a.brief || run.brief) return text;
+  if (!is_lanes(run_a) && !is_lanes(run)) {
+    text += ", bubble " + share_difference(now.bubble.of_makespan, a.bubble.of_makespan);
+  }
   const Known before = most_memory(a);
   const Known after = most_memory(now);
   return before && after ? text + ", memory " + memory_difference(*after, *before) : text;

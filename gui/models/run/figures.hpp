@@ -15,7 +15,7 @@ constexpr std::size_t figure_count = 4;
 /// A figure of a run, for large digits.
 struct Figure {
   FigureKind kind = FigureKind::step_time;
-  std::string name;        // "step time"
+  std::string name;        // "step time", "bubble"
   std::string value;       // "38.4 ms"; empty: unknown
   std::string difference;  // to A, with its sign: "+1.3 %"; empty: no A, or one of them is unknown
   bool overflows = false;  // of memory: more than a rank has
@@ -28,6 +28,6 @@ std::array<Figure, figure_count> figures_of(const ViewedRun& run, const ViewedRu
 /// What a run has become against A, as `penstock compare` writes it: "time +0.5 ms (+2 %), bubble
 /// +1.3 points, memory +0.20 GiB". Of runs that are brief only the time is known, and of some
 /// recordings no memory.
-std::string headline(const Report& a, const Report& now, bool brief);
+std::string headline(const ViewedRun& a, const ViewedRun& now);
 
 }  // namespace penstock

@@ -43,7 +43,8 @@ std::string json_string(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
+    const bool is_control = static_cast<unsigned char>(c) < 0x20;
+    quoted += is_control ? fmt::format("\\u{:04x}", c) : std::string(1, c);
   }
   return quoted + '"';
 }
@@ -135,7 +136,7 @@ ViewedRunPtr open_one(const std::string& path, ViewedFile kind, std::string_view
     return viewed(parse_scenario(scenario_of_order(path, read_file(path)), path));
   }
   check_scenario(path, beginning);
-  return viewed(read_scenario(path));
+  return viewed_if_finished(std::make_shared<const Scenario>(read_scenario(path)));
 }
 
 /// Whether a path is a pipe, which can be read only once.

@@ -28,8 +28,8 @@ std::vector<std::vector<double>> residuals_of(const ViewedRun& run, const Compar
   std::size_t microbatches = 0;
   for (const WorkClass& work : run.plan.classes)
     stages = std::max<std::size_t>(stages, index(work.stage) + 1);
-  for (const Microbatch m : run.plan.microbatch) {
-    microbatches = std::max<std::size_t>(microbatches, index(m) + 1);
+  for (TaskId task = 0; task < run.plan.tasks(); ++task) {
+    microbatches = std::max<std::size_t>(microbatches, microbatch_of(run, task) + 1);
   }
   std::vector<std::vector<double>> residuals(stages, std::vector<double>(microbatches));
   bool any = false;
@@ -38,7 +38,7 @@ std::vector<std::vector<double>> residuals_of(const ViewedRun& run, const Compar
     if (run.plan.is_link(work.resource)) continue;
     any = true;
     const Time own = run.timeline.end[op.task.a] - run.timeline.begin[op.task.a];
-    double& cell = residuals[index(work.stage)][index(run.plan.microbatch[op.task.a])];
+    double& cell = residuals[index(work.stage)][microbatch_of(run, op.task.a)];
     const double share = share_of(op.duration(), own);
     if (std::abs(share) > std::abs(cell)) cell = share;
   }

@@ -17,6 +17,21 @@
 namespace penstock {
 namespace {
 
+ViewedRunPtr unfinished_run(RunResult result, std::shared_ptr<const Scenario> scenario) {
+  auto run = std::make_shared<ViewedRun>();
+  run->unfinished.emplace(result);
+  run->text = result_table(result);
+  run->source = result.layout.source;
+  run->title = std::move(result.title);
+  run->plan.schedule = result.layout.name;
+  run->plan.ranks = result.layout.placement.ranks();
+  run->report.ranks.resize(run->plan.ranks);
+  run->capacity_bytes = result.layout.memory.capacity_bytes;
+  run->scenario = std::move(scenario);
+  run->layout = std::make_shared<const Layout>(std::move(result.layout));
+  return run;
+}
+
 ViewedRunPtr viewed_result(RunResult result, std::shared_ptr<const Scenario> scenario) {
   if (!result.plan) throw UnfinishedRun(result);
   auto run = std::make_shared<ViewedRun>();
@@ -27,6 +42,7 @@ ViewedRunPtr viewed_result(RunResult result, std::shared_ptr<const Scenario> sce
   run->plan = std::move(*result.plan);
   run->timeline = std::move(result.timeline);
   run->costs = std::move(result.costs);
+  run->conditions = std::move(result.conditions);
   run->report = std::move(*result.report);
   run->capacity_bytes = result.layout.memory.capacity_bytes;
   run->mfu = result.throughput.model_flops_utilization;
@@ -66,29 +82,14 @@ std::string recorded_text(const ViewedRun& run) {
   const TimeUnit unit = unit_for(run.report.makespan);
   std::string text = fmt::format("{}\n\n{:<12} {} {}\n", run.title, makespan_name(run.plan),
                                  time_text(run.report.makespan, unit), unit.name);
-  text += fmt::format("{:<12} {:.1f} % of {}, {:.1f} % over ideal\n", "bubble",
-                      100 * bubble.of_makespan, makespan_name(run.plan), 100 * bubble.over_ideal);
+  if (!is_lanes(run)) {
+    text += fmt::format("{:<12} {:.1f} % of {}, {:.1f} % over ideal\n", "bubble",
+                        100 * bubble.of_makespan, makespan_name(run.plan), 100 * bubble.over_ideal);
+  }
   for (const auto& [key, value] : run.timeline.environment) {
     text += fmt::format("{:<12} {}\n", key, value);
   }
   return text;
-}
-
-/// When tasks could have begun: a simulated one begins as soon as it can. A recorded one may have
-/// begun later than all that it is known to wait for had ended, for launch or nobody knows why.
-std::vector<Time> ready_times(const ViewedRun& run) {
-  const Timeline& timeline = run.timeline;
-  if (run.layout != nullptr) return timeline.begin;
-  std::vector<Time> ready(run.plan.tasks());
-  std::vector<Time> free(run.plan.resources());
-  for (TaskId task = 0; task < run.plan.tasks(); ++task) {
-    ready[task] = std::exchange(free[run.plan.class_of(task).resource], timeline.end[task]);
-    run.plan.for_each_input(
-        task, [&](TaskId input) { ready[task] = std::max(ready[task], timeline.end[input]); });
-    const Time memory = time_in(timeline.memory_wait, task);
-    ready[task] = std::min(ready[task] + memory, timeline.begin[task]);
-  }
-  return ready;
 }
 
 }  // namespace
@@ -96,6 +97,12 @@ std::vector<Time> ready_times(const ViewedRun& run) {
 ViewedRunPtr viewed(std::shared_ptr<const Scenario> scenario) {
   RunResult result = run(*scenario);
   return viewed_result(std::move(result), std::move(scenario));
+}
+
+ViewedRunPtr viewed_if_finished(std::shared_ptr<const Scenario> scenario) {
+  RunResult result = run(*scenario);
+  return result.plan ? viewed_result(std::move(result), std::move(scenario))
+                     : unfinished_run(std::move(result), std::move(scenario));
 }
 
 ViewedRunPtr viewed(const Scenario& scenario) {
@@ -119,6 +126,7 @@ ViewedRunPtr viewed_after(Chain& chain, Scenario scenario) {
   run->title = title_of(layout);
   run->plan = std::move(priced.plan);
   run->costs = std::move(priced.costs);
+  run->conditions = std::move(priced.conditions);
   run->timeline = std::move(timeline);
   run->report = summarize_times(run->plan, run->timeline);
   run->capacity_bytes = layout.memory.capacity_bytes;
@@ -210,38 +218,15 @@ std::size_t bytes_of(const ViewedRun& run) {
          (run.layout == nullptr ? 0 : bytes_of(*run.layout));
 }
 
-bool has_slack(const ViewedRun& run) { return run.file == nullptr && run.plan.class_names.empty(); }
+std::uint32_t slices_of(const ViewedRun& run) { return run.layout ? run.layout->slices : 1; }
 
-std::vector<float> slack_of(const ViewedRun& run) {
-  const Plan& plan = run.plan;
-  const Timeline& timeline = run.timeline;
-  const std::int64_t end_of_run = makespan(plan, timeline).picoseconds;
-  std::vector<std::int64_t> slack(plan.tasks());
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    slack[task] = end_of_run - timeline.end[task].picoseconds;
-  }
-  const std::vector<Time> ready = ready_times(run);
-  for (const PathStep& step : run.report.critical_path) slack[step.task] = 0;
-  std::vector<TaskId> behind(plan.resources(), no_task);
-  for (TaskId task = plan.tasks(); task-- > 0;) {
-    const auto through = [&](TaskId before, TaskId after) {
-      const std::int64_t wait =
-          std::max<std::int64_t>(0, (ready[after] - timeline.end[before]).picoseconds);
-      slack[before] = std::min(slack[before], wait + slack[after]);
-    };
-    TaskId& next = behind[plan.class_of(task).resource];
-    if (next != no_task) through(task, next);
-    next = task;
-    // The slack of a task is known here: all that follow it have higher numbers.
-    plan.for_each_input(task, [&](TaskId input) { through(input, task); });
-  }
-  std::vector<float> shares;
-  shares.reserve(slack.size());
-  const double whole = std::max(1.0, static_cast<double>(end_of_run));
-  for (const std::int64_t own : slack) {
-    shares.push_back(static_cast<float>(static_cast<double>(own) / whole));
-  }
-  return shares;
+std::uint32_t microbatch_of(const ViewedRun& run, TaskId task) {
+  return index(run.plan.microbatch[task]) / slices_of(run);
+}
+
+Time left_link_at(const ViewedRun& run, TaskId transfer) {
+  const Time end = run.timeline.end[transfer] - run.costs.latency_of(run.plan, transfer);
+  return std::max(run.timeline.begin[transfer], end);
 }
 
 }  // namespace penstock

@@ -10,8 +10,10 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/chain.hpp"
 #include "experiments/run/layout/layout.hpp"
+#include "experiments/run/recordings.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/costs/costs.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/report.hpp"
 #include "sim/timeline/large_timeline.hpp"
@@ -34,7 +36,8 @@ struct ViewedRun {
   std::string title;
   Plan plan;
   Timeline timeline;
-  Costs costs;  // of a recorded run: the durations of its tasks, no bytes
+  Costs costs;            // of a recorded run: the durations of its tasks, no bytes
+  Conditions conditions;  // none of a recorded run
   Report report;
   std::string text;                             // the report for a person
   std::optional<std::uint64_t> capacity_bytes;  // of a rank's memory, if known
@@ -47,6 +50,7 @@ struct ViewedRun {
 
   std::shared_ptr<const RecordedIterations> iterations;  // of traces of several; else none
   bool brief = false;  // only times are reported, and there is no text: see `viewed_after`
+  std::optional<UnfinishedRun> unfinished;  // then it has ranks, but no task
 
   // Of a file that is too large to be held: plan and timeline have the tasks of a part of it, from
   // that number on, which are all between two moments.
@@ -66,6 +70,9 @@ using ViewedRunPtr = std::shared_ptr<const ViewedRun>;
 /// finish.
 ViewedRunPtr viewed(std::shared_ptr<const Scenario> scenario);
 ViewedRunPtr viewed(const Scenario& scenario);
+/// The same, but a run that does not finish is shown without its tasks: its scenario may be
+/// changed.
+ViewedRunPtr viewed_if_finished(std::shared_ptr<const Scenario> scenario);
 
 /// Simulates a layout that was changed after it was settled.
 ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario);
@@ -88,16 +95,22 @@ bool covers(const ViewedRun& run, std::int64_t begin, std::int64_t end);
 /// Another iteration of a run that has several. Throws InputError if it has none of this number.
 ViewedRunPtr at_iteration(const ViewedRun& run, std::uint32_t number);
 
+/// Into how many slices a run cuts its microbatches. A plan numbers slices: those of a microbatch
+/// follow each other.
+std::uint32_t slices_of(const ViewedRun& run);
+/// The microbatch of an op.
+std::uint32_t microbatch_of(const ViewedRun& run, TaskId task);
+
 /// What it takes to keep a run, or the order of a layout: about as many bytes.
 std::size_t bytes_of(const ViewedRun& run);
 std::size_t bytes_of(const Layout& layout);
 
-/// By how much each task could end later without a longer run, as a share of the makespan: the
-/// shortest sum of waits on a way from its end to that of the run. 0 on the critical path. In a
-/// recorded run an op may also begin late for a reason that nobody knows: by that much at least.
-std::vector<float> slack_of(const ViewedRun& run);
-/// Whether that is known: of a part of a run, or lanes without a pipeline, it is not.
-bool has_slack(const ViewedRun& run);
+/// When a transfer has left its link: its latency occupies nothing.
+Time left_link_at(const ViewedRun& run, TaskId transfer);
+
+/// Whether a run is the lanes of traces in which no pipeline was found: it has no step, and lanes
+/// are no ranks.
+inline bool is_lanes(const ViewedRun& run) { return !run.plan.class_names.empty(); }
 
 /// The kinds of files that the viewer opens.
 enum class ViewedFile { timeline, scenario, order, trace };
@@ -107,7 +120,8 @@ ViewedFile kind_of_file(const std::string& path, std::string_view beginning);
 
 /// Opens files: all traces together are one run, one file per rank, in the place of the first of
 /// them; every other file is a run of its own. A scenario is simulated; an order in PyTorch's
-/// notation runs with equal stages and free links; "-" is standard input. Throws InputError and
+/// notation runs with equal stages and free links; "-" is standard input. A scenario whose run does
+/// not finish is `unfinished`. Throws InputError and
 /// UsageError with the texts of the command line. `on_progress` gets the share of the traces that
 /// has been read, from time to time; what it throws ends the opening.
 std::vector<ViewedRunPtr> open_files(const std::vector<std::string>& paths,

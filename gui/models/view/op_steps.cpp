@@ -69,7 +69,7 @@ void take_name(const std::string& word, OpQuery& query) {
   if (letter == word.end()) refuse_word(word);
   if (letter != word.begin()) query.stage = number_in(part(word.begin(), letter), word);
   query.pass = pass_in(part(letter, after), word);
-  if (after != word.end()) query.microbatch = number_in(part(after, word.end()), word);
+  if (after != word.end()) query.cell = number_in(part(after, word.end()), word);
 }
 
 void take_word(const std::string& word, OpQuery& query) {
@@ -103,6 +103,11 @@ bool concerns(const Plan& plan, std::uint32_t resource, std::uint32_t rank) {
 IdlePiece idle_piece(const RunLanes& lanes, std::uint32_t rank, std::size_t i) {
   const Track& idle = lanes.ranks[rank].idle;
   return {rank, idle.begin_at(i), idle.end_at(i), cause_of(idle.tag[i]), next_of(idle.tag[i])};
+}
+
+/// Whether a piece belongs to the gap before it.
+bool continues(const IdlePiece& gap, const IdlePiece& piece) {
+  return gap.end == piece.begin && gap.next == piece.next;
 }
 
 }  // namespace
@@ -148,12 +153,13 @@ TaskId OpSteps::effect(TaskId task) const {
 
 TaskId OpSteps::in_microbatch(TaskId task, bool forward) const {
   const WorkClass& work = plan.class_of(task);
-  const std::uint32_t now = index(plan.microbatch[task]);
+  const std::uint32_t now = index(plan.microbatch[task]), slices = slices_of(run);
   TaskId best = no_task;
   for (TaskId other = 0; other < plan.tasks(); ++other) {
     const WorkClass& its = plan.class_of(other);
     if (its.pass != work.pass || its.stage != work.stage) continue;
     const std::uint32_t number = index(plan.microbatch[other]);
+    if (number % slices != now % slices) continue;
     if (forward ? number <= now : number >= now) continue;
     const bool nearer = best == no_task || (forward ? number < index(plan.microbatch[best])
                                                     : number > index(plan.microbatch[best]));
@@ -190,20 +196,30 @@ std::optional<std::size_t> place_on_path(const Report& report, TaskId task) {
   return static_cast<std::size_t>(step - path.begin());
 }
 
-std::vector<IdlePiece> longest_idle(const RunLanes& lanes, std::size_t most) {
-  std::vector<IdlePiece> pieces;
+std::vector<IdlePiece> longest_gaps(const RunLanes& lanes, std::size_t most) {
+  std::vector<IdlePiece> gaps;
   for (std::uint32_t rank = 0; rank < lanes.ranks.size(); ++rank) {
-    const std::size_t count = lanes.ranks[rank].idle.size();
-    for (std::size_t i = 0; i < count; ++i) pieces.push_back(idle_piece(lanes, rank, i));
+    std::int64_t longest = 0;  // piece of the gap
+    for (std::size_t i = 0; i < lanes.ranks[rank].idle.size(); ++i) {
+      const IdlePiece piece = idle_piece(lanes, rank, i);
+      const std::int64_t length = piece.end - piece.begin;
+      const bool goes_on = i > 0 && continues(gaps.back(), piece);
+      if (!goes_on) gaps.push_back(piece);
+      if (!goes_on || length > longest) {
+        longest = length;
+        gaps.back().cause = piece.cause;
+      }
+      gaps.back().end = piece.end;
+    }
   }
   const auto longer = [](const IdlePiece& a, const IdlePiece& b) {
-    return std::tuple(b.end - b.begin, a.begin, a.rank) <
-           std::tuple(a.end - a.begin, b.begin, b.rank);
+    return std::tuple(b.end - b.begin, a.rank, a.begin) <
+           std::tuple(a.end - a.begin, b.rank, b.begin);
   };
-  const auto count = static_cast<std::ptrdiff_t>(std::min(most, pieces.size()));
-  std::partial_sort(pieces.begin(), pieces.begin() + count, pieces.end(), longer);
-  pieces.resize(static_cast<std::size_t>(count));
-  return pieces;
+  const auto count = static_cast<std::ptrdiff_t>(std::min(most, gaps.size()));
+  std::partial_sort(gaps.begin(), gaps.begin() + count, gaps.end(), longer);
+  gaps.resize(static_cast<std::size_t>(count));
+  return gaps;
 }
 
 std::optional<IdlePiece> idle_at(const RunLanes& lanes, std::uint32_t rank, std::int64_t time) {
@@ -216,13 +232,15 @@ std::optional<IdlePiece> idle_at(const RunLanes& lanes, std::uint32_t rank, std:
 
 std::optional<IdlePiece> idle_of(const Area& area, const RunLanes& lanes) {
   if (area.end_rank != area.first_rank + 1) return std::nullopt;
-  const auto piece = idle_at(lanes, area.first_rank, area.begin);
-  const bool same = piece && piece->begin == area.begin && piece->end == area.end;
-  return same ? piece : std::nullopt;
+  auto piece = idle_at(lanes, area.first_rank, area.begin);
+  if (!piece || piece->begin != area.begin) return std::nullopt;
+  const std::vector<IdlePiece> gap = gap_around(lanes, *piece);
+  if (gap.front().begin == area.begin && gap.back().end == area.end) piece->end = area.end;
+  return piece->end == area.end ? piece : std::nullopt;
 }
 
 std::vector<IdlePiece> gap_around(const RunLanes& lanes, const IdlePiece& piece) {
-  std::vector<IdlePiece> pieces{piece};
+  std::vector<IdlePiece> pieces{idle_at(lanes, piece.rank, piece.begin).value_or(piece)};
   const auto next_to = [&](std::int64_t time) {
     auto other = idle_at(lanes, piece.rank, time);
     return other && other->next == piece.next ? other : std::nullopt;
@@ -243,12 +261,10 @@ std::string op_text(const ViewedRun& run, TaskId task, std::string_view of) {
   return plan.class_names.empty() ? text + ", " + microbatch_text(run, task) : text;
 }
 
-std::uint32_t slices_of(const ViewedRun& run) { return run.layout ? run.layout->slices : 1; }
-
 std::string microbatch_text(const ViewedRun& run, TaskId task) {
-  const std::uint32_t number = index(run.plan.microbatch[task]), slices = slices_of(run);
+  const std::uint32_t number = microbatch_of(run, task), slices = slices_of(run);
   if (slices == 1) return fmt::format("microbatch {}", number);
-  return fmt::format("microbatch {}, slice {}", number / slices, number % slices);
+  return fmt::format("microbatch {}, slice {}", number, index(run.plan.microbatch[task]) % slices);
 }
 
 OpQuery read_query(std::string_view text) {
@@ -258,22 +274,25 @@ OpQuery read_query(std::string_view text) {
   return query;
 }
 
-bool fits(const OpQuery& query, const Plan& plan, const Timeline& timeline, TaskId task) {
+bool fits(const OpQuery& query, const ViewedRun& run, TaskId task) {
+  const Plan& plan = run.plan;
   const WorkClass& work = plan.class_of(task);
   if (query.pass && work.pass != *query.pass) return false;
   if (query.stage && index(work.stage) != *query.stage) return false;
-  if (query.microbatch && index(plan.microbatch[task]) != *query.microbatch) return false;
+  if (query.microbatch && microbatch_of(run, task) != *query.microbatch) return false;
+  if (query.cell && index(plan.microbatch[task]) != *query.cell) return false;
   if (query.rank && !concerns(plan, work.resource, *query.rank)) return false;
-  const Time length = timeline.end[task] - timeline.begin[task];
+  const Time length = run.timeline.end[task] - run.timeline.begin[task];
   if (query.longer_than && length <= *query.longer_than) return false;
   return !query.shorter_than || length < *query.shorter_than;
 }
 
-std::vector<TaskId> find_ops(const OpQuery& query, const Plan& plan, const Timeline& timeline) {
+std::vector<TaskId> find_ops(const OpQuery& query, const ViewedRun& run) {
+  const Timeline& timeline = run.timeline;
   std::vector<TaskId> found;
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
+  for (TaskId task = 0; task < run.plan.tasks(); ++task) {
     const bool has_length = timeline.end[task] > timeline.begin[task];
-    if (has_length && fits(query, plan, timeline, task)) found.push_back(task);
+    if (has_length && fits(query, run, task)) found.push_back(task);
   }
   std::stable_sort(found.begin(), found.end(),
                    [&](TaskId a, TaskId b) { return timeline.begin[a] < timeline.begin[b]; });

@@ -16,10 +16,12 @@ namespace penstock {
 
 /// The steps that a hand can take from an op; no_task where there is none.
 struct OpSteps {
+  OpSteps(const ViewedRun& of, const RunLanes& its)
+      : run(of), plan(of.plan), timeline(of.timeline), lanes(its) {}
+  const ViewedRun& run;
   const Plan& plan;
   const Timeline& timeline;
   const RunLanes& lanes;
-  const Timeline* as_it_ran = nullptr;  // where the timeline is moved onto the axis of another
 
   /// The next or previous op on the same rank, or of the same end of a link.
   TaskId in_lane(TaskId task, bool forward) const;
@@ -27,7 +29,7 @@ struct OpSteps {
   TaskId cause(TaskId task) const;
   /// The first op that waited for this one last.
   TaskId effect(TaskId task) const;
-  /// The same stage and pass of the next or previous microbatch.
+  /// The same stage, pass and slice of the next or previous microbatch.
   TaskId in_microbatch(TaskId task, bool forward) const;
   /// The first op of a rank at or after a moment, or else its last.
   TaskId on_rank(std::uint32_t rank, std::int64_t time) const;
@@ -47,14 +49,15 @@ struct IdlePiece {
   TaskId next;  // the op behind it; no_task at the end of the run
 };
 
-/// The longest idle pieces of a run, longest first; equal ones by time.
-std::vector<IdlePiece> longest_idle(const RunLanes& lanes, std::size_t most);
+/// The longest gaps of a run, as `penstock explain` has them: longest first, equal ones by rank,
+/// then time. Each has the cause of its longest piece.
+std::vector<IdlePiece> longest_gaps(const RunLanes& lanes, std::size_t most);
 
 /// The idle piece of a rank at a moment.
 std::optional<IdlePiece> idle_at(const RunLanes& lanes, std::uint32_t rank, std::int64_t time);
-/// The idle piece that an area is, if it is one: areas of bubbles are.
+/// The gap or the piece of one that an area is, if it is one: areas of bubbles are.
 std::optional<IdlePiece> idle_of(const Area& area, const RunLanes& lanes);
-/// All pieces of the gap that one of them belongs to, in order.
+/// All pieces of the gap that one of them belongs to, or that is one, in order.
 std::vector<IdlePiece> gap_around(const RunLanes& lanes, const IdlePiece& piece);
 
 /// What an op is, for a person: "2B5, rank 2: 1.2 ms to 1.4 ms (200 µs), microbatch 5". Behind the
@@ -62,11 +65,11 @@ std::vector<IdlePiece> gap_around(const RunLanes& lanes, const IdlePiece& piece)
 std::string op_text(const ViewedRun& run, TaskId task, std::string_view of = {});
 /// "microbatch 7, slice 1" of a run that cuts microbatches into slices, else "microbatch 7".
 std::string microbatch_text(const ViewedRun& run, TaskId task);
-std::uint32_t slices_of(const ViewedRun& run);
 
 /// A search for ops: all conditions that are given hold.
 struct OpQuery {
   std::optional<std::uint32_t> stage, microbatch, rank;
+  std::optional<std::uint32_t> cell;  // the number in the name of an op: of a microbatch or a slice
   std::optional<Pass> pass;
   std::optional<Time> longer_than, shorter_than;
   friend bool operator==(const OpQuery&, const OpQuery&) = default;
@@ -76,9 +79,9 @@ struct OpQuery {
 /// InputError that says what is understood.
 OpQuery read_query(std::string_view text);
 
-bool fits(const OpQuery& query, const Plan& plan, const Timeline& timeline, TaskId task);
+bool fits(const OpQuery& query, const ViewedRun& run, TaskId task);
 
 /// All that fit, by begin; ops without length are left out.
-std::vector<TaskId> find_ops(const OpQuery& query, const Plan& plan, const Timeline& timeline);
+std::vector<TaskId> find_ops(const OpQuery& query, const ViewedRun& run);
 
 }  // namespace penstock

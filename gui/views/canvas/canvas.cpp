@@ -54,7 +54,6 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> o
   std::vector<PaintedRunPtr> all = others_;
   all.push_back(first_);
   slack_.keep(all);
-  tip_.hide();
   setAccessibleDescription(qt_text(first_->run->title));
   invalidate();
   if (!keeps) {
@@ -332,7 +331,7 @@ void TimelineCanvas::resizeEvent(QResizeEvent* event) {
 }
 
 bool TimelineCanvas::event(QEvent* event) {
-  if (event->type() == QEvent::WindowDeactivate) tip_.hide();
+  if (event->type() == QEvent::WindowDeactivate) hide_tip();
   if (event->type() == QEvent::NativeGesture) {
     const auto* gesture = static_cast<QNativeGestureEvent*>(event);
     if (gesture->gestureType() == Qt::ZoomNativeGesture) {

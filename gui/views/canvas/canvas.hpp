@@ -176,6 +176,7 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void move_keeping(double y, const CanvasView& next);
   void announce();
   void hover(const ShownOp& op);
+  void hide_tip();
   void move_cursor(std::optional<double> x);
   QPointF place_in_hand() const;
   SeenRuns seen_with_slack();

@@ -114,8 +114,18 @@ QString CanvasGutter::rank_number(const LaneRow& row) const {
   return name;
 }
 
+/// Whether the run of a lane has its rank: others on the axis may have more.
+bool CanvasGutter::is_there(const LaneRow& row) const {
+  return row.rank < scene_.run(row.run).run->plan.ranks;
+}
+
 /// "3 · layers 8–15", or "rank 3" where it holds nothing else.
 QString CanvasGutter::rank_name(const LaneRow& row) const {
+  if (!is_there(row)) {
+    return QString("no rank %1 in %2")
+        .arg(row.rank)
+        .arg(QChar(letter_of_run(row.run, scene_.choice().frozen)));
+  }
   const QString name = rank_number(row);
   const Plan& plan = scene_.run(row.run).run->plan;
   if (!plan.rank_names.empty()) return qt_text(place_text(plan, row.rank));
@@ -167,16 +177,18 @@ void CanvasGutter::paint_rank(const LaneRow& row, QRectF room) {
   };
   const bool overflows = facts != nullptr && facts->overflows;
   Colour of_rank = is_selected(row) ? scene_.colours().accent : scene_.colours().ink;
+  const bool named = is_lanes(*scene_.run(row.run).run) || !is_there(row);
+  if (!is_there(row)) of_rank = scene_.colours().faint_ink;
   if (lines == 1) {
     if (overflows) of_rank = scene_.colours().warning;
-    if (facts != nullptr) {
+    if (facts != nullptr && !named) {
       const double wide = metrics.horizontalAdvance("00 %") + 5 + bar_width;
       QRectF use = line;
       use.setLeft(line.right() - wide);
       paint_use(*facts, use, true);
       line.setRight(use.left() - 4);
     }
-    return write(rank_number(row), of_rank);
+    return write(named ? rank_name(row) : rank_number(row), of_rank);
   }
   write(rank_name(row), of_rank);
   paint_use(*facts, line, lines == 2);

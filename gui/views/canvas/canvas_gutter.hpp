@@ -20,6 +20,7 @@ class CanvasGutter : CanvasParts {
   void paint_bar(double share, QRectF room);
   QString name_of(const LaneRow& row) const;
   QString rank_number(const LaneRow& row) const;
+  bool is_there(const LaneRow& row) const;
   QString rank_name(const LaneRow& row) const;
   bool is_selected(const LaneRow& row) const;
 

@@ -325,7 +325,7 @@ void CanvasChrome::paint_map(QPainter& painter) {
   }
   painter.setPen(qt_colour(colours.faint_ink));
   painter.drawText(QRect(4, 0, gutter - 8, map_height), Qt::AlignVCenter | Qt::AlignLeft,
-                   "idle share");
+                   "idle share" + scene_.of_run(0));
   const double scale =
       scene_.lanes_width() / static_cast<double>(std::max<std::int64_t>(1, scene_.span()));
   const double left = gutter + static_cast<double>(scene_.view().axis.origin) * scale;

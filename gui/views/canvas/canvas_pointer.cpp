@@ -44,7 +44,7 @@ void TimelineCanvas::point_at(QPointF point, bool drags) {
   move_cursor(on_lanes ? std::optional(point.x()) : std::nullopt);
   if (drags) {
     hover({});
-    return tip_.hide();
+    return hide_tip();
   }
   hover(task_at(point));
   const Facts facts = facts_at(point, seen_with_slack());
@@ -56,9 +56,13 @@ void TimelineCanvas::forget_pointer() {
   hands_.leave();
   marked_.hovered = {};
   marked_.cursor.reset();
+  hide_tip();
+  update();
+}
+
+void TimelineCanvas::hide_tip() {
   tip_.hide();
   if (on_hover) on_hover({});
-  update();
 }
 
 void TimelineCanvas::leaveEvent(QEvent* event) {

@@ -7,6 +7,7 @@
 #include <QThreadPool>
 #include <algorithm>
 
+#include "gui/models/run/slack.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {

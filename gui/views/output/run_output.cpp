@@ -85,10 +85,9 @@ std::string csv_of(const Area& area, const PaintedRun& run) {
         const WorkClass& work = plan.class_of(task);
         // Of ops with names no more is known.
         const std::string what =
-            !plan.class_names.empty()
-                ? ",,"
-                : fmt::format("{},{},{}", index(work.stage), letters(work.pass),
-                              index(plan.microbatch[task]));
+            is_lanes(*run.run) ? ",,"
+                               : fmt::format("{},{},{}", index(work.stage), letters(work.pass),
+                                             microbatch_of(*run.run, task));
         text += fmt::format("{},{},{},{},{}\n", rank, spreadsheet_cell(task_text(plan, task)), what,
                             text_us(times.begin[task]), text_us(times.end[task]));
       });

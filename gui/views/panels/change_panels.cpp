@@ -94,25 +94,31 @@ void WhatIfPanel::add_slider(Row& row, const QString& name) {
   });
 }
 
-void WhatIfPanel::turn(const std::string& pointer, const QString& value) {
+void WhatIfPanel::turn(const std::string& pointer, const QString& value, bool stated) {
   quiet_ = true;
   for (const Row& row : rows_) {
-    if (row.knob->pointer != pointer) continue;
-    if (row.choice != nullptr) {
-      row.choice->setPlaceholderText(value);  // first: it may choose the first word
-      row.choice->setCurrentIndex(row.choice->findText(value));
-    }
-    const std::optional<double> number = knob_number(*row.knob, value.toStdString());
-    if (row.field != nullptr) {
-      row.field->setText(number ? QString::fromStdString(knob_text(*row.knob, *number)) : value);
-      row.field->setCursorPosition(0);
-    }
-    if (row.slider != nullptr && (number || value.isEmpty())) {
-      const double at = number ? position_of(*row.knob, *number) : 0;
-      row.slider->setValue(static_cast<int>(std::lround(at * slider_steps)));
-    }
+    if (row.knob->pointer == pointer) show_in(row, value, stated);
   }
   quiet_ = false;
+}
+
+void WhatIfPanel::show_in(const Row& row, const QString& value, bool stated) {
+  const QString about = stated ? "" : "In force; the scenario does not set it";
+  if (row.choice != nullptr) {
+    row.choice->setPlaceholderText(value);  // first: it may choose the first word
+    row.choice->setCurrentIndex(stated ? row.choice->findText(value) : -1);
+    row.choice->setToolTip(about);
+    return;
+  }
+  const std::optional<double> number = knob_number(*row.knob, value.toStdString());
+  const QString text = number ? QString::fromStdString(knob_text(*row.knob, *number)) : value;
+  row.field->setText(stated ? text : QString());
+  row.field->setPlaceholderText(stated ? QString() : text);
+  row.field->setToolTip(stated ? qt_text(row.knob->unit()) : about);
+  row.field->setCursorPosition(0);
+  if (!number && !value.isEmpty()) return;
+  const double at = number ? position_of(*row.knob, *number) : 0;
+  row.slider->setValue(static_cast<int>(std::lround(at * slider_steps)));
 }
 
 void WhatIfPanel::changed_by_hand(const Knob& knob, const QString& value) {
@@ -147,6 +153,16 @@ void WhatIfPanel::show_scenario(std::shared_ptr<const Scenario> scenario) {
                          : "Open a scenario to change it here; recorded runs are as they are.");
 }
 
+void WhatIfPanel::show_in_force(std::shared_ptr<const Layout> layout) {
+  layout_ = std::move(layout);
+  if (scenario_ == nullptr || layout_ == nullptr) return;
+  for (const Row& row : rows_) {
+    const Knob& knob = *row.knob;
+    if (turned_.contains(knob.pointer) || knob_value(*scenario_, knob)) continue;
+    turn(knob.pointer, QString::fromStdString(value_in_force(*layout_, knob).value_or("")), false);
+  }
+}
+
 void WhatIfPanel::show_problem(const QString& text) {
   problem_->setText(text);
   problem_->setVisible(!text.isEmpty());
@@ -166,7 +182,7 @@ std::vector<std::string> WhatIfPanel::settings() const {
     if (!knob.of_stage()) continue;
     for (const auto& [stage, factor] : stage_factors_) add(knob, factor, stage);
   }
-  return all;
+  return layout_ == nullptr ? all : with_schedule_of(*layout_, *scenario_, std::move(all));
 }
 
 ScenarioPanel::ScenarioPanel(QWidget* parent)

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "gui/models/change/knobs.hpp"
 
 namespace penstock {
@@ -28,12 +29,14 @@ class WhatIfPanel : public QWidget {
 
   /// Shows the values of a scenario; nullptr: there is nothing to turn.
   void show_scenario(std::shared_ptr<const Scenario> scenario);
+  /// What is in force where the scenario and the hand say nothing; nullptr: not known.
+  void show_in_force(std::shared_ptr<const Layout> layout);
   /// Shows why a change is not possible; empty: it is.
   void show_problem(const QString& text);
   /// The settings of all knobs that were turned since `show_scenario`.
   std::vector<std::string> settings() const;
-  /// Shows a value of the knob of a pointer.
-  void turn(const std::string& pointer, const QString& value);
+  /// Shows a value of the knob of a pointer; faintly where it is in force and stated nowhere.
+  void turn(const std::string& pointer, const QString& value, bool stated = true);
 
   std::function<void()> on_turn;
 
@@ -49,8 +52,10 @@ class WhatIfPanel : public QWidget {
   void add_choice(Row& row, const QString& name);
   void add_slider(Row& row, const QString& name);
   void changed_by_hand(const Knob& knob, const QString& value);
+  static void show_in(const Row& row, const QString& value, bool stated);
 
   std::shared_ptr<const Scenario> scenario_;
+  std::shared_ptr<const Layout> layout_;
   std::vector<Row> rows_;
   QSpinBox* stage_ = nullptr;
   QLabel* problem_ = nullptr;

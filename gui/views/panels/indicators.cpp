@@ -96,7 +96,7 @@ void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name
 }
 
 void RunLegend::add_ops(const PaintedRun& run, const std::set<std::uint8_t>& categories) {
-  std::size_t count = run.run->plan.microbatches;
+  std::size_t count = run.run->plan.microbatches / slices_of(*run.run);
   if (run.by == ColourBy::stage) {
     count = 0;
     for (const WorkClass& work : run.run->plan.classes) {
@@ -107,6 +107,7 @@ void RunLegend::add_ops(const PaintedRun& run, const std::set<std::uint8_t>& cat
     QString text = "ops";
     if (run.by == ColourBy::pass) text = name_of_category(run, category);
     if (run.by == ColourBy::stage || run.by == ColourBy::microbatch) {
+      if (category >= count) continue;  // of no op
       text = QString("%1 %2").arg(qt_text(name(run.by))).arg(category);
       if (category + series_colours < count) text += QString(", %1").arg(category + series_colours);
       if (category + 2 * series_colours < count) text += ", …";
@@ -272,7 +273,10 @@ std::optional<std::pair<std::size_t, std::size_t>> ResidualMap::cell_at(QPointF 
 bool ResidualMap::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  if (const auto cell = cell_at(help->pos())) {
+  const auto cell = cell_at(help->pos());
+  if (!cell) {
+    QToolTip::hideText();
+  } else {
     QToolTip::showText(help->globalPos(),
                        QString("stage %1, microbatch %2: %3 %")
                            .arg(cell->first)

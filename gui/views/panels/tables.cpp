@@ -101,9 +101,20 @@ std::vector<IdleCause> causes_of(const TableRuns& runs) {
   return causes;
 }
 
+/// Of ranks, or of lanes, which have names.
+TableColumn rank_column(const ViewedRun& run) {
+  return is_lanes(run) ? TableColumn{"lane", false, true} : TableColumn{"rank"};
+}
+
+void set_rank_name(NumberedRow& row, const ViewedRun& run, std::uint32_t rank) {
+  const QString number = QString::number(rank);
+  row.set(0, is_lanes(run) ? qt_text(place_text(run.plan, rank)) : number, rank);
+  row.set_rank(rank);
+}
+
 std::vector<TableColumn> idle_columns(const TableRuns& runs) {
   ChangeColumns all(runs);
-  all.add({"rank"}).add({"holds", false, true});
+  all.add(rank_column(*runs.run)).add({"holds", false, true});
   all.add_changing({"idle", true}).add_changing({"idle %"});
   for (const IdleCause cause : causes_of(runs)) {
     all.add_changing({qt_text(cause_name(runs.run->plan, cause)), true});
@@ -131,12 +142,12 @@ std::size_t fill_idle(ListRows& rows, const TableRuns& runs) {
   const auto ranks = static_cast<std::uint32_t>(runs.run->report.ranks.size());
   for (std::uint32_t r = 0; r < ranks; ++r) {
     NumberedRow& row = *add_row(rows);
-    row.set_count(0, r);
-    row.set_rank(r);
+    set_rank_name(row, *runs.run, r);
     if (r < facts.size()) row.setText(1, qt_text(facts[r].holds));
     ChangeCells cells(row, runs, 2);
     fill_idle_row(cells, causes, r);
   }
+  if (is_lanes(*runs.run)) return ranks;  // threads and streams add up to nothing
   NumberedRow& all = *add_row(rows);
   all.set(0, "all", 1e9);
   ChangeCells cells(all, runs, 2);
@@ -145,14 +156,15 @@ std::size_t fill_idle(ListRows& rows, const TableRuns& runs) {
 }
 
 /// What an op is, from a column on: kind, stage and microbatch.
-void set_op(NumberedRow& row, const Plan& plan, TaskId task) {
+void set_op(NumberedRow& row, const ViewedRun& run, TaskId task) {
+  const Plan& plan = run.plan;
   const WorkClass& work = plan.class_of(task);
   row.setText(0, qt_text(task_text(plan, task)));
   row.set_task(task);
-  if (!plan.class_names.empty()) return;  // of ops with names no more is known
+  if (is_lanes(run)) return;  // of ops with names no more is known
   row.setText(1, qt_text(pass_name(work.pass)));
   row.set_count(2, index(work.stage));
-  row.set_count(3, index(plan.microbatch[task]));
+  row.set_count(3, microbatch_of(run, task));
 }
 
 /// Those that `set_op` fills, and more.
@@ -172,7 +184,7 @@ std::size_t fill_path(ListRows& rows, const TableRuns& runs) {
   for (const PathStep& step : run.report.critical_path) {
     if (rows.size() >= most_rows) break;
     NumberedRow* const row = add_row(rows);
-    set_op(*row, run.plan, step.task);
+    set_op(*row, run, step.task);
     row->setText(4, qt_text(place_text(run.plan, run.plan.class_of(step.task).resource)));
     row->set_time(5, step.begin);
     row->set_time(6, step.end - step.begin);
@@ -183,7 +195,7 @@ std::size_t fill_path(ListRows& rows, const TableRuns& runs) {
 
 std::vector<TableColumn> memory_columns(const TableRuns& runs) {
   ChangeColumns all(runs);
-  all.add({"rank"}).add_changing({"peak"}).add({"at"}).add({"fit", false, true});
+  all.add(rank_column(*runs.run)).add_changing({"peak"}).add({"at"}).add({"fit", false, true});
   return all.add({"largest kinds"}).columns;
 }
 
@@ -201,8 +213,7 @@ std::size_t fill_memory(ListRows& rows, const TableRuns& runs) {
   for (std::uint32_t r = 0; r < run.report.ranks.size(); ++r) {
     const MemoryPeak& peak = run.report.ranks[r].memory;
     NumberedRow& row = *add_row(rows);
-    row.set_count(0, r);
-    row.set_rank(r);
+    set_rank_name(row, run, r);
     ChangeCells cells(row, runs, 1);
     cells.add(NumberKind::bytes, [r](const ViewedRun& of) {
       return r < of.report.ranks.size() ? of.report.ranks[r].memory.bytes : 0;
@@ -303,7 +314,7 @@ std::size_t fill_ops(ListRows& rows, const PaintedRun& run, std::uint32_t rank, 
     for (std::size_t i = first; i < end; ++i) {
       NumberedRow* const row = add_row(rows);
       const TaskId task = track.tag[i];
-      set_op(*row, run.run->plan, task);
+      set_op(*row, *run.run, task);
       row->set_time(4, times.begin[task]);
       row->set_time(5, times.end[task]);
       row->set_time(6, times.end[task] - times.begin[task]);

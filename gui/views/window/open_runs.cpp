@@ -163,9 +163,9 @@ void OpenRuns::take_back(OpenRun& open) {
   open.wish.due = false;
 }
 
-bool OpenRuns::is_stale(const OpenRun& open) const {
+bool OpenRuns::makes_run(const OpenRun& open) const {
   const bool makes = making_.busy() && makes_run_ && making_of_ == open.canvas;
-  return open.run->brief || makes || (open.wish.due && open.wish.runs.make);
+  return makes || (open.wish.due && open.wish.runs.make);
 }
 
 void OpenRuns::want(OpenRun& open, WishOfRun::Then then) {

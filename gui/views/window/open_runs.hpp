@@ -17,7 +17,7 @@ namespace penstock {
 /// What an undone change brings back: a scenario to simulate, with the order that a hand made. The
 /// run itself is kept while there is room for it, and always where there is no scenario.
 struct RunBefore {
-  std::shared_ptr<const Scenario> base, scenario;
+  std::shared_ptr<const Scenario> scenario;
   std::shared_ptr<const Layout> layout;  // nullptr: that of the scenario
   ViewedRunPtr run;                      // nullptr: simulated anew
 };
@@ -107,8 +107,10 @@ class OpenRuns {
   void take_back(OpenRun& open);
   /// Reads the part of a large file that is in sight, where its ops can be told apart.
   void follow_view(OpenRun& open);
-  /// Whether another run is being made in the place of an open one, or more of it.
-  bool is_stale(const OpenRun& open) const;
+  /// Whether another run is being made in the place of an open one.
+  bool makes_run(const OpenRun& open) const;
+  /// The same, or more of it.
+  bool is_stale(const OpenRun& open) const { return open.run->brief || makes_run(open); }
   void finish();
   /// What every second thread of the window calls.
   void working(bool begins);

@@ -21,8 +21,8 @@ ViewedRunPtr run_of(std::variant<ViewedRunPtr, MoveRefused> moved) {
   return std::get<ViewedRunPtr>(std::move(moved));
 }
 
-RunBefore before_change(const ViewedRunPtr& run, std::shared_ptr<const Scenario> base) {
-  return {std::move(base), run->scenario, has_changed_order(*run) ? run->layout : nullptr,
+RunBefore before_change(const ViewedRunPtr& run) {
+  return {run->scenario, has_changed_order(*run) ? run->layout : nullptr,
           run->brief ? nullptr : run};
 }
 
@@ -90,6 +90,8 @@ void RunChanges::begin_at(OpenRun& open, std::shared_ptr<const Scenario> base) {
   drop_later(std::exchange(chain_, std::make_shared<Chain>(nullptr, most_tasks)));
   open.changes.base = std::move(base);
   what_if_->show_scenario(open.changes.base);
+  what_if_->show_in_force(open.run->layout);
+  if (open.run->unfinished) what_if_->show_problem(qt_text(open.run->unfinished->what()));
 }
 
 void RunChanges::finish() {
@@ -102,7 +104,12 @@ void RunChanges::change_run(OpenRun& open, std::function<ViewedRunPtr()> make, O
                             Then then) {
   runs_.replace(open, std::move(make),
                 [this, origin, then = std::move(then)](OpenRun& shown, const QString& problem) {
-                  if (&shown == now()) show_change_problem(problem, origin);
+                  if (&shown == now()) {
+                    const auto& unfinished = shown.run->unfinished;
+                    const bool tells = problem.isEmpty() && unfinished;
+                    show_change_problem(tells ? qt_text(unfinished->what()) : problem, origin);
+                    what_if_->show_in_force(shown.run->layout);
+                  }
                   if (shown.run->brief) rest_.start();
                   if (then) then(shown, problem);
                 });
@@ -110,15 +117,16 @@ void RunChanges::change_run(OpenRun& open, std::function<ViewedRunPtr()> make, O
 
 void RunChanges::show_change_problem(const QString& problem, Origin origin) {
   if (origin == Origin::canvas) return show_message(problem);
+  if (origin == Origin::rest && problem.isEmpty()) return;
   what_if_->show_problem(problem);
   if (origin == Origin::editor) scenario_panel_->show_fault(problem);
 }
 
-/// What was simulated briefly while the hand moved, whole.
+/// What was simulated briefly while the hand moved, whole. A run that is still to come rests later.
 void RunChanges::complete_run(OpenRun& open) {
-  if (!open.run->brief) return;
+  if (!open.run->brief || runs_.makes_run(open)) return;
   change_run(
-      open, [run = open.run] { return whole(run); }, Origin::knobs);
+      open, [run = open.run] { return whole(run); }, Origin::rest);
 }
 
 void RunChanges::remember(OpenRun& open, RunBefore before) {
@@ -134,9 +142,11 @@ void RunChanges::turn_knobs() {
   try {
     settings = what_if_->settings();
   } catch (const InputError& error) {
-    return what_if_->show_problem(QString::fromUtf8(error.what()));
+    // In its turn: a change that was made before may still be shown.
+    return change_run(
+        *open, [error]() -> ViewedRunPtr { throw error; }, Origin::knobs);
   }
-  if (!turning_) remember(*open, before_change(open->run, open->changes.base));
+  if (!turning_) remember(*open, before_change(open->run));
   turning_ = true;
   rest_.start();
   change_run(
@@ -150,7 +160,7 @@ void RunChanges::turn_knobs() {
 void RunChanges::set_scenario(std::shared_ptr<const Scenario> scenario) {
   OpenRun* const open = now();
   if (open == nullptr || !open->run->scenario) return;
-  remember(*open, before_change(open->run, open->changes.base));
+  remember(*open, before_change(open->run));
   begin_at(*open, scenario);
   change_run(
       *open, [scenario] { return viewed(scenario); }, Origin::editor, saying_order_dropped(*open));
@@ -166,8 +176,7 @@ RunChanges::Then RunChanges::saying_order_dropped(const OpenRun& open) const {
 
 void RunChanges::read_again(OpenRun& open, std::function<ViewedRunPtr()> read) {
   change_run(open, std::move(read), Origin::canvas,
-             [this, before = before_change(open.run, open.changes.base)](OpenRun& changed,
-                                                                         const QString& problem) {
+             [this, before = before_change(open.run)](OpenRun& changed, const QString& problem) {
                if (!problem.isEmpty()) return;
                remember(changed, before);
                if (&changed == now()) begin_at(changed);
@@ -189,13 +198,13 @@ void RunChanges::undo(bool forward) {
   std::vector<RunBefore>& from = forward ? open.changes.future : open.changes.past;
   std::vector<RunBefore>& to = forward ? open.changes.past : open.changes.future;
   if (from.empty()) return show_message(forward ? "Nothing was undone" : "Nothing was changed");
-  to.push_back(before_change(open.run, open.changes.base));
+  to.push_back(before_change(open.run));
   keep_within(most_bytes, to);
   const RunBefore before = std::move(from.back());
   from.pop_back();
   runs_.take_back(open);
   scenario_panel_->forget_text();
-  begin_at(open, before.base);
+  begin_at(open, before.scenario);
   show_message(forward ? "Done again" : "Undone");
   change_run(
       open, [before] { return brought_back(before); }, Origin::knobs);
@@ -212,8 +221,7 @@ void RunChanges::move_op(bool later) {
         return run_of(with_moved_op(*from, task, later));
       },
       Origin::canvas,
-      [this, later, before = before_change(open.run, open.changes.base)](OpenRun& changed,
-                                                                         const QString& problem) {
+      [this, later, before = before_change(open.run)](OpenRun& changed, const QString& problem) {
         if (!problem.isEmpty()) return;
         remember(changed, before);
         show_message(later ? "Moved one place later" : "Moved one place earlier");
@@ -253,7 +261,7 @@ void RunChanges::carry(OpenRun& open, std::int64_t time, bool released) {
       [this, from, released](OpenRun& changed, const QString& problem) {
         if (!released) return;
         if (!problem.isEmpty()) return end_drag(changed, from);
-        remember(changed, before_change(from, changed.changes.base));
+        remember(changed, before_change(from));
         show_message("Moved; Ctrl+Z undoes it");
       });
   if (!released) return;
@@ -278,7 +286,7 @@ void RunChanges::move_boundary(OpenRun& open, std::uint32_t rank, int layers, bo
           if (!refused && layers != 0) show_message("Not moved: each stage keeps a layer");
           return end_drag(changed, from);
         }
-        remember(changed, before_change(from, changed.changes.base));
+        remember(changed, before_change(from));
         begin_at(changed);
         show_message(
             QString("%1 moved %2 rank %3; Ctrl+Z undoes it%4")

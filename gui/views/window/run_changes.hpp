@@ -43,8 +43,9 @@ class RunChanges : RunController {
   void move_boundary(OpenRun& open, std::uint32_t rank, int layers, bool released);
 
  private:
-  /// Where a change comes from, and where its problem is shown.
-  enum class Origin { knobs, editor, canvas };
+  /// Where a change comes from, and where its problem is shown. The rest of a hand changes nothing:
+  /// what was refused before it stays so.
+  enum class Origin { knobs, editor, canvas, rest };
 
   /// The knobs begin at a run as it is now, or at another scenario.
   void begin_at(OpenRun& open);

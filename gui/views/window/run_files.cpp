@@ -16,6 +16,7 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/starter/starter.hpp"
+#include "experiments/run/recordings.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/window/window_memory.hpp"
@@ -38,6 +39,14 @@ bool is_sweep(const QString& path) { return path.endsWith(".jsonl"); }
 QStringList without_sweeps(QStringList paths) {
   paths.erase(std::remove_if(paths.begin(), paths.end(), is_sweep), paths.end());
   return paths;
+}
+
+/// Where nobody could change a run that does not finish.
+std::vector<ViewedRunPtr> finished(std::vector<ViewedRunPtr> runs) {
+  for (const ViewedRunPtr& run : runs) {
+    if (run->unfinished) throw UnfinishedRun(*run->unfinished);
+  }
+  return runs;
 }
 
 QStringList files_of(const ViewedRun& run) {
@@ -81,7 +90,10 @@ void RunFiles::open_files_later(const QStringList& all) {
       paths,
       [all = local_paths(paths)](const OnProgress& progress) { return open_files(all, progress); },
       [this](const std::vector<PaintedRunPtr>& runs) {
-        for (const PaintedRunPtr& run : runs) runs_.add(run);
+        for (const PaintedRunPtr& run : runs) {
+          runs_.add(run);
+          if (run->run->unfinished) show_message(qt_text(run->run->unfinished->what()));
+        }
         for (const PaintedRunPtr& run : runs) {
           if (run->run->source == "-") continue;
           remember_run({qt_text(run->run->title), files_of(*run->run)});
@@ -92,7 +104,7 @@ void RunFiles::open_files_later(const QStringList& all) {
 
 void RunFiles::open_files_now(const QStringList& paths) {
   const QStringList runs = without_sweeps(paths);
-  for (const ViewedRunPtr& run : open_files(local_paths(runs))) {
+  for (const ViewedRunPtr& run : finished(open_files(local_paths(runs)))) {
     runs_.add(painted(run, ColourBy::pass));
   }
   for (const QString& path : paths) {
@@ -101,7 +113,7 @@ void RunFiles::open_files_now(const QStringList& paths) {
 }
 
 void RunFiles::open_compared(const QStringList& paths) {
-  std::vector<ViewedRunPtr> runs = open_files(local_paths(paths));
+  std::vector<ViewedRunPtr> runs = finished(open_files(local_paths(paths)));
   if (runs.size() < 2) {
     throw UsageError(fmt::format(
         "--compare: two or more runs are needed, got {}; traces together are one run, a file per "
@@ -116,7 +128,9 @@ void RunFiles::open_compared(const QStringList& paths) {
 void RunFiles::compare_with(const QStringList& paths) {
   open_later(
       paths,
-      [all = local_paths(paths)](const OnProgress& progress) { return open_files(all, progress); },
+      [all = local_paths(paths)](const OnProgress& progress) {
+        return finished(open_files(all, progress));
+      },
       [this, shown = canvas()](const std::vector<PaintedRunPtr>& runs) {
         OpenRun* const open = runs_.shown_by(shown);
         if (open == nullptr) return;

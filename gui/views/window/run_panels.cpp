@@ -47,8 +47,7 @@ QString difference_text(const OpenRun& open) {
   QStringList parts;
   for (std::size_t place = 1; place <= open.others.size(); ++place) {
     const ViewedRun& run = *run_at(open, place);
-    parts << QString(QChar(letter_of_run(place))) +
-                 " − A: " + qt_text(headline(a.report, run.report, a.brief || run.brief));
+    parts << QString(QChar(letter_of_run(place))) + " − A: " + qt_text(headline(a, run));
   }
   return parts.join("; ");
 }

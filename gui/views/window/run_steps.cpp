@@ -4,17 +4,18 @@
 #include <algorithm>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/show/pictures/lanes/timeline_picture.hpp"
+#include "gui/models/facts/facts.hpp"
+#include "gui/models/run/slack.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t most_idle = 10000;  // pieces that are looked for
+constexpr std::size_t most_idle = 10000;  // gaps that are looked for
 
 OpSteps steps_of(const OpenRun& open, std::uint8_t run) {
   const PaintedRun& of = open.canvas->run(run);
-  return {of.run->plan, of.run->timeline, *of.lanes};
+  return {*of.run, *of.lanes};
 }
 
 /// Behind what was found, where not all was looked through.
@@ -131,7 +132,7 @@ void RunSteps::step_idle(bool forward) {
   const std::uint8_t run = open.canvas->run_in_hand();
   if (!open.steps.idle.empty() && open.steps.idle_run == run) return show_idle(forward);
   look(
-      run, [](const PaintedRun& of) { return longest_idle(*of.lanes, most_idle); },
+      run, [](const PaintedRun& of) { return longest_gaps(*of.lanes, most_idle); },
       [this, run, forward](OpenRun& of, std::vector<IdlePiece> idle) {
         of.steps.idle = std::move(idle);
         of.steps.idle_run = run;
@@ -163,7 +164,7 @@ void RunSteps::show_idle(bool forward) {
                    .arg(QLocale(QLocale::English).toString(static_cast<qulonglong>(count)))
                    .arg(qt_text(place_text(of.plan, piece.rank)), open.canvas->of_run(run),
                         qt_text(short_time(piece.end - piece.begin)),
-                        qt_text(cause_name(of.plan, piece.cause))) +
+                        qt_text(causes_text(open.canvas->run(run), piece))) +
                of_part(open));
 }
 
@@ -179,8 +180,7 @@ void RunSteps::run_search() {
   const OpQuery query = read_query(search_->text().toStdString());
   const std::uint8_t run = open->canvas->run_in_hand();
   look(
-      run,
-      [query](const PaintedRun& of) { return find_ops(query, of.run->plan, of.run->timeline); },
+      run, [query](const PaintedRun& of) { return find_ops(query, *of.run); },
       [this, run](OpenRun& of, std::vector<TaskId> found) {
         show_found(of, {std::move(found), run});
       });
@@ -225,10 +225,9 @@ void RunSteps::follow_microbatch() {
   if (op.is_none() || !open.canvas->bright().empty()) return open.canvas->set_bright({}, false);
   const ViewedRun& run = *open.canvas->run(op.run).run;
   OpQuery query;
-  query.microbatch = index(run.plan.microbatch[op.task]);
+  query.microbatch = microbatch_of(run, op.task);
   look(
-      op.run,
-      [query](const PaintedRun& of) { return find_ops(query, of.run->plan, of.run->timeline); },
+      op.run, [query](const PaintedRun& of) { return find_ops(query, *of.run); },
       [of = op.run](OpenRun& shown, std::vector<TaskId> found) {
         shown.canvas->set_bright({std::move(found), of}, true);
       });
@@ -314,7 +313,9 @@ void RunSteps::toggle_slack() {
       [this, shown](OpenRun& of, const QString& problem) {
         if (!problem.isEmpty()) return show_message(problem);
         if (shown) return;
-        show_message("Pale ops have slack; those that set the step time are in full colour");
+        show_message(knows_all_slack(*of.run)
+                         ? "Pale ops have slack; those that set the step time are in full colour"
+                         : "Pale ops have slack; none is certain of those in full colour");
         runs_.say_if_heat(*of.canvas);
       });
 }

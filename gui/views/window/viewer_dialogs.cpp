@@ -100,22 +100,15 @@ void ViewerWindow::show_lanes() {
   QListWidget* const choice =
       show_choice(this, "Find a lane", "lanes", [this](const QVariant& picked) {
         if (now() == nullptr) return;
-        const OpSteps steps{now()->run->plan, now()->run->timeline, *canvas()->first()->lanes};
+        const OpSteps steps{*now()->run, *canvas()->first()->lanes};
         runs_.select(steps.on_rank(picked.toUInt(), canvas()->view().axis.origin));
         canvas()->setFocus();
       });
-  std::vector<QStringList> stages(open.run->plan.ranks);
-  for (const WorkClass& work : open.run->plan.classes) {
-    if (open.run->plan.is_link(work.resource)) continue;
-    const QString stage = QString::number(index(work.stage));
-    if (!stages[work.resource].contains(stage)) stages[work.resource] << stage;
-  }
+  const std::vector<RankSummary>& facts = *canvas()->first()->facts;
   for (std::uint32_t rank = 0; rank < open.run->plan.ranks; ++rank) {
-    auto* item = new QListWidgetItem(
-        QString("%1\tstage %2")
-            .arg(qt_text(place_text(open.run->plan, rank)), stages[rank].join(", ")),
-        choice);
-    item->setData(Qt::UserRole, rank);
+    QString text = qt_text(place_text(open.run->plan, rank));
+    if (!facts[rank].stages.empty()) text += "\t" + qt_text(stages_text(facts[rank].stages));
+    (new QListWidgetItem(text, choice))->setData(Qt::UserRole, rank);
   }
 }
 

@@ -112,7 +112,7 @@ TEST_CASE("compare: Shift+L moves B so that the selected op begins in both at th
   opened.press(QKeySequence("Shift+L"));
   REQUIRE(!opened.window.now()->pairs.empty());
   const ViewedRun& second = *opened.window.now()->pairs.front().second;
-  const auto same = find_ops(read_query("3F0"), second.plan, second.timeline);
+  const auto same = find_ops(read_query("3F0"), second);
   CHECK(second.timeline.begin[same.front()] == opened.run().timeline.begin[op]);
   CHECK(opened.window.message() == "Aligned by 3F0");
   opened.press(QKeySequence("X"));

@@ -32,6 +32,12 @@ TEST_CASE("header: step time, bubble and peak memory, and against A their differ
   CHECK(bar.accessibleDescription().isEmpty());
 }
 
+TEST_CASE("header: a schedule without steps has a makespan, as in its report") {
+  Opened opened;
+  opened.change({"/schedule/name=pipedream"});
+  CHECK(opened.window.panels().figures().accessibleDescription().startsWith("makespan "));
+}
+
 TEST_CASE("header: utilisation is a figure where the model and its devices are known") {
   const ViewedRunPtr run = viewed(read_scenario(
       std::string(PENSTOCK_ROOT) + "/experiments/scenarios/llama_8b_on_a_dgx_h100.json"));
@@ -197,7 +203,7 @@ TEST_CASE("labels: an op is F12, with its stage only where its rank holds severa
   const std::string file = std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json";
   const auto label = [&](const std::vector<std::string>& settings, const char* name) {
     const PaintedRunPtr run = painted(viewed(read_scenario(file, settings)), ColourBy::pass);
-    const TaskId op = find_ops(read_query(name), run->run->plan, run->run->timeline).front();
+    const TaskId op = find_ops(read_query(name), *run->run).front();
     LabelText text;
     return std::string(label_of(op, *run, text));
   };

@@ -54,7 +54,7 @@ struct Opened {
   TimelineCanvas& canvas() { return *window.canvas(); }
   const ViewedRun& run() { return *window.now()->run; }
   TaskId op(const char* name) {
-    const auto found = find_ops(read_query(name), run().plan, run().timeline);
+    const auto found = find_ops(read_query(name), run());
     REQUIRE(!found.empty());
     return found.front();
   }

@@ -61,6 +61,24 @@ TEST_CASE("pointer: what lies under it is told beside it at once, until it drags
   CHECK(opened.canvas().tip().text().isEmpty());
 }
 
+TEST_CASE("pointer: the line of what lies under it follows a change, and is empty while it drags") {
+  Opened opened;
+  QString line;
+  opened.canvas().on_hover = [&](const QString& text) { line = text; };
+  const TaskId op = opened.op("0F4");
+  opened.canvas().select(op, false);
+  const QPoint at = opened.middle_of(op);
+  opened.point(at);
+  const QString before = line;
+  REQUIRE(before.startsWith("0F4, rank 0: "));
+  opened.press(QKeySequence("Alt+Up"));
+  CHECK(line == opened.canvas().text_at(at));
+  CHECK(line != before);
+  const QPoint gap = in_gap(opened).toPoint();
+  opened.drag(gap, gap + QPoint(60, 0));
+  CHECK(line.isEmpty());
+}
+
 TEST_CASE("pointer: steps of memory say what changed; a picture of the view has no pointer") {
   Opened opened;
   const testing::Scratch folder;

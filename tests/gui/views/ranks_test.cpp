@@ -72,7 +72,7 @@ TEST_CASE("ranks: where lanes are heat, what shows ops or memory says why nothin
     opened.press(QKeySequence(keys));
     CHECK(opened.window.message() == too_low_for_ops);
   }
-  REQUIRE(longest_idle(*opened.canvas().first()->lanes, 20'000).size() > 10'000);
+  REQUIRE(longest_gaps(*opened.canvas().first()->lanes, 20'000).size() > 10'000);
   opened.press(QKeySequence("B"));
   CHECK(opened.window.message().startsWith("bubble 1 of the 10,000 longest: "));
 }
@@ -250,7 +250,8 @@ TEST_CASE("ranks: a filter reads shares, bytes, stages and numbers, and refuses 
   CHECK(*filter.stage == 3);
   CHECK(filter.ranks.size() == 2);
   CHECK((read_rank_filter("") == RankFilter{}));
-  for (const char* bad : {"idle>", "mem>many", "3-", "x", "stage:q", "idle>3ms"}) {
+  for (const char* bad : {"idle>", "mem>many", "3-", "x", "stage:q", "idle>3ms", "idle>30",
+                          "idle>nan%", "idle>inf%", "idle>nan"}) {
     CAPTURE(bad);
     CHECK_THROWS_WITH(read_rank_filter(bad), doctest::Contains("is not understood"));
   }

@@ -6,6 +6,7 @@
 #include <QLabel>
 
 #include "experiments/input/files/table.hpp"
+#include "gui/views/panels/indicators.hpp"
 #include "gui/views/panels/sweep_panel.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
@@ -48,6 +49,42 @@ TEST_CASE("tables: a column has one unit, which its heading names") {
   opened.change({"/model/stages/0/forward_us=9000000"});
   QTreeWidget& again = opened.list("Critical path");
   CHECK(again.headerItem()->text(column_of(again, "begin")) == "begin, s");
+}
+
+TEST_CASE("tables: of a run with slices, microbatches are those of the run, in the legend too") {
+  Opened opened;
+  opened.change({"/schedule/name=seq-1f1b", "/schedule/slices=4"});
+  QTreeWidget& ops = opened.list("Ops");
+  QStringList found;
+  for (int r = 0; r < ops.topLevelItemCount(); ++r) {
+    const QTreeWidgetItem& row = *ops.topLevelItem(r);
+    CHECK(row.text(3).toInt() < 8);
+    if (row.text(0) == "0B7") found << row.text(3);
+  }
+  CHECK(found == QStringList{"1"});
+  opened.press(QKeySequence("Ctrl+2"));
+  const QString legend = named<RunLegend>(opened.window, "Legend").accessibleDescription();
+  CHECK(legend.contains("microbatch 7"));
+  CHECK(!legend.contains("microbatch 8"));
+  CHECK(!legend.contains("microbatch 7, 19"));
+}
+
+TEST_CASE("tables: idle time of a trace without a pipeline is that of lanes, by their names") {
+  Opened opened;
+  const testing::Scratch folder;
+  const std::string file = folder.file("rank0.json",
+                                       R"({"schemaVersion": 1, "traceEvents": [
+          {"ph": "X", "cat": "kernel", "name": "gemm", "ts": 10, "dur": 5, "pid": 0, "tid": 7,
+           "args": {"device": 0, "stream": 7}},
+          {"ph": "X", "cat": "kernel", "name": "copy", "ts": 17, "dur": 5, "pid": 0, "tid": 8,
+           "args": {"device": 0, "stream": 8}}]})");
+  opened.open(file);
+  QTreeWidget& idle = opened.list("Idle time");
+  CHECK(idle.headerItem()->text(0) == "lane");
+  REQUIRE(idle.topLevelItemCount() == 2);
+  CHECK(idle.topLevelItem(0)->text(0) == "0 · stream 7");
+  CHECK(idle.topLevelItem(0)->text(1).isEmpty());
+  CHECK(opened.window.panels().figures().accessibleDescription().startsWith("recording 12 µs"));
 }
 
 TEST_CASE("tables: rows in groups, with the sums of what adds up, and back as they were") {

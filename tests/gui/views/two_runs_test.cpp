@@ -23,9 +23,7 @@ struct TwoRuns : Opened {
     compare_with({testing::file_with(folder, "b.json", setting)});
   }
   const ViewedRun& b() { return *canvas().others().front()->run; }
-  TaskId op_of_b(const char* name) {
-    return find_ops(read_query(name), b().plan, b().timeline).front();
-  }
+  TaskId op_of_b(const char* name) { return find_ops(read_query(name), b()).front(); }
   /// The middle of an op of B, which stands on a rank.
   QPointF in_b(TaskId task) {
     const std::uint32_t rank = b().plan.class_of(task).resource;
@@ -70,7 +68,7 @@ TEST_CASE("two runs: a click on an op of B selects it, and keys step on in B") {
   const TaskId task = two.op_of_b("2B4");
   QTest::mouseClick(&two.canvas(), Qt::LeftButton, {}, two.in_b(task).toPoint());
   CHECK(two.window.status().startsWith(two.begin_of(task)));
-  const OpSteps steps{two.b().plan, two.b().timeline, *two.canvas().others().front()->lanes};
+  const OpSteps steps{two.b(), *two.canvas().others().front()->lanes};
   const auto presses = [&](const char* keys, TaskId expected) {
     CAPTURE(keys);
     two.press(QKeySequence(keys));
@@ -130,7 +128,7 @@ TEST_CASE("two runs: search, bubbles and areas are those of the run under the po
   two.press(QKeySequence("Esc"));
   two.point(two.in_b(task));
   two.press(QKeySequence("B"));
-  const IdlePiece longest = longest_idle(*two.canvas().others().front()->lanes, 1).front();
+  const IdlePiece longest = longest_gaps(*two.canvas().others().front()->lanes, 1).front();
   CHECK(two.window.message().contains(QString("rank %1 of B, %2")
                                           .arg(longest.rank)
                                           .arg(qt_text(short_time(longest.end - longest.begin)))));

@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <map>
+
 #include "experiments/input/scenario/document.hpp"
 #include "gui/models/change/knobs.hpp"
 #include "gui/models/change/moves.hpp"
@@ -101,6 +104,47 @@ TEST_CASE("knobs: the factor of a stage takes times with units, and refuses what
   }
 }
 
+/// The scenarios that ship.
+std::vector<std::string> shipped_scenarios() {
+  std::vector<std::string> paths;
+  const std::string folder = std::string(PENSTOCK_ROOT) + "/experiments/scenarios";
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() == ".json") paths.push_back(file.path());
+  }
+  return paths;
+}
+
+TEST_CASE("knobs: turned to what is in force, a run stays as it is; what is stated is in force") {
+  std::map<std::string, int> known;
+  for (const std::string& path : shipped_scenarios()) {
+    CAPTURE(path);
+    const Scenario scenario = read_scenario(path);
+    Chain chain;
+    const ViewedRunPtr run = viewed_after(chain, scenario);
+    for (const Knob& knob : knobs()) {
+      CAPTURE(knob.pointer);
+      const auto in_force = value_in_force(*run->layout, knob);
+      if (const auto stated = knob_value(scenario, knob); stated && !knob.of_stage()) {
+        REQUIRE(in_force);
+        CHECK(knob_number(knob, *in_force) == knob_number(knob, *stated));
+        if (knob.slider().is_choice()) CHECK(*in_force == *stated);
+      }
+      if (!in_force || !knob_applies(scenario, knob)) continue;
+      ++known[knob.pointer];
+      const auto settings =
+          with_schedule_of(*run->layout, scenario, settings_for(scenario, knob, *in_force, 0));
+      const ViewedRunPtr again = viewed_after(chain, chain.changed(scenario, settings));
+      CHECK(again->timeline == run->timeline);
+      CHECK(again->costs.bytes == run->costs.bytes);
+      CHECK(again->capacity_bytes == run->capacity_bytes);
+    }
+  }
+  for (const Knob& knob : knobs()) {
+    CAPTURE(knob.pointer);
+    CHECK((knob.of_stage() || known[knob.pointer] > 0));
+  }
+}
+
 TEST_CASE("knobs: the position of a slider goes to a value and back") {
   for (const Knob& knob : knobs()) {
     if (knob.slider().is_choice()) continue;
@@ -135,6 +179,9 @@ TEST_CASE("knobs: numbers are shown with the units that scenarios read, and read
   CHECK(knob_text(knob_of("/hardware/latency_us"), 2) == "2µs");
   CHECK(knob_text(knob_of("/hardware/latency_us"), 0.25) == "250ns");
   CHECK(knob_text(knob_of("/memory/capacity_bytes"), 8e10) == "80GB");
+  CHECK(knob_text(knob_of("/memory/capacity_bytes"), 2040109466) == "1.9GiB");
+  CHECK(knob_text(knob_of("/memory/capacity_bytes"), 79.25 * (1 << 30)) == "79.25GiB");
+  CHECK(knob_number(knob_of("/memory/capacity_bytes"), "1.9GiB") == 2040109466);
   CHECK(knob_text(knob_of("/schedule/microbatches"), 4096) == "4096");
   CHECK(knob_number(knob_of("/hardware/bandwidth_bytes_per_s"), "400Gb/s") == 5e10);
   CHECK(!knob_number(knob_of("/hardware/bandwidth_bytes_per_s"), "fast"));
@@ -194,6 +241,11 @@ TEST_CASE(
   CHECK(makespan(scaled.second->plan, scaled.second->timeline) == run->span());
 }
 
+ViewedRun briefly(ViewedRun run) {
+  run.brief = true;
+  return run;
+}
+
 TEST_CASE("pair: the headline has the change of the comparison's text, sign and unit") {
   const ViewedRunPtr run = viewed(shipped());
   for (const char* setting : {"/model/stages/2/forward_us=1500", "/model/stages/2/forward_us=1007",
@@ -208,12 +260,11 @@ TEST_CASE("pair: the headline has the change of the comparison's text, sign and 
     const std::string unit = part("times in ", ";");
     const std::string change = part(" in B: ", " (");
     const std::string share = part((" in B: " + change + " ").c_str(), "\n");
-    const std::string headed = headline(run->report, other->report, false);
+    const std::string headed = headline(*run, *other);
     CHECK(headed.starts_with("time " + change + " " + unit + " " + share + ", bubble "));
-    CHECK(headline(run->report, other->report, true) ==
-          "time " + change + " " + unit + " " + share);
+    CHECK(headline(*run, briefly(*other)) == "time " + change + " " + unit + " " + share);
   }
-  CHECK(headline(run->report, run->report, true).starts_with("time 0 "));
+  CHECK(headline(*run, briefly(*run)).starts_with("time 0 "));
 }
 
 TEST_CASE("pair: runs without a common op have no field of differences") {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "gui/models/facts/area_facts.hpp"
+#include "gui/models/run/slack.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -17,7 +18,7 @@ PaintedRunPtr painted_with(const std::vector<std::string>& settings = {}) {
 }
 
 TaskId op_of(const PaintedRun& run, const char* name) {
-  return find_ops(read_query(name), run.run->plan, run.run->timeline).front();
+  return find_ops(read_query(name), *run.run).front();
 }
 
 std::string fact(const Facts& facts, std::string_view name) {

@@ -146,8 +146,8 @@ TEST_CASE("memory: the steps of each rank reach the peak that the report has, by
 
 TEST_CASE("colouring: passes have the colours of the command line's pictures") {
   const ViewedRunPtr run = first_run();
-  const Colouring by_pass(run->plan, ColourBy::pass);
-  const Colouring by_stage(run->plan, ColourBy::stage);
+  const Colouring by_pass(*run, ColourBy::pass);
+  const Colouring by_stage(*run, ColourBy::stage);
   CHECK(by_pass.category(0) == static_cast<std::uint8_t>(Pass::forward));
   CHECK(by_pass.colour(0) == pass_colour(Pass::forward));
   CHECK(by_stage.category(0) == 0);

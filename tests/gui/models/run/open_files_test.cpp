@@ -10,6 +10,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/program/pages/live_timeline.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/facts/area_facts.hpp"
 #include "gui/models/run/figures.hpp"
@@ -70,6 +71,7 @@ TEST_CASE("opening: a scenario is simulated, its timeline is the same run, an or
   const std::string timeline = folder.file(
       "a.timeline", write_timeline(simulated->plan, simulated->timeline, simulated->title));
   const std::string order = folder.file("o.csv", "0F0,0F1,0B0,0B1\n,1F0,1B0,1F1,1B1\n");
+  CHECK(open_files({folder.file("line\n\t\"break\".csv", read_file(order))}).size() == 1);
   const auto runs = open_files({timeline, order});
   REQUIRE(runs.size() == 2);
   CHECK(runs[0]->span() == simulated->span());
@@ -94,11 +96,11 @@ TEST_CASE("opening: a timeline has the memory of its run, and so has its compari
     CHECK(recorded_a->report.ranks[rank].memory.bytes == a->report.ranks[rank].memory.bytes);
     CHECK(recorded_a->report.ranks[rank].memory.time == a->report.ranks[rank].memory.time);
   }
-  const std::string text = headline(recorded_a->report, recorded_b->report, false);
-  CHECK(text == headline(a->report, b->report, false));
+  const std::string text = headline(*recorded_a, *recorded_b);
+  CHECK(text == headline(*a, *b));
   CHECK(text.ends_with(", memory +1.00 GiB"));
   const ViewedRunPtr none = viewed(Recording{a->plan, a->timeline, a->title}, "none");
-  CHECK(headline(none->report, recorded_b->report, false).find("memory") == std::string::npos);
+  CHECK(headline(*none, *recorded_b).find("memory") == std::string::npos);
 }
 
 TEST_CASE("opening: traces of the PyTorch profiler, one per rank, are one measured run") {
@@ -162,6 +164,17 @@ TEST_CASE("opening: traces without a pipeline open as lanes with names, in one c
   }
   CHECK(run->text.find("no annotation of it matches") != std::string::npos);
   const PaintedRunPtr painted_run = painted(run, ColourBy::pass);
+  // A recording of any number of steps; lanes hold no stages and do not idle as ranks do.
+  CHECK(figures_of(*run, nullptr)[0].name == "recording");
+  CHECK(figures_of(*run, nullptr)[1].value.empty());
+  CHECK(headline(*run, *run).find("bubble") == std::string::npos);
+  CHECK(draw_run(PictureFormat::svg, plan, run->timeline, run->title).find("bubble") ==
+        std::string::npos);
+  for (const RankSummary& lane : *painted_run->facts) {
+    CHECK(lane.stages.empty());
+    CHECK(lane.holds.empty());
+  }
+  CHECK(ranks_in({.folded = true}, *painted_run->facts).size() == plan.ranks);
   std::map<std::string, Colour> colours;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const Colour colour = painted_run->colouring.colour(task);

@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include "experiments/run/run.hpp"
+#include "experiments/show/explanation/explanation.hpp"
+#include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "gui/models/view/op_steps.hpp"
@@ -83,9 +86,7 @@ TEST_CASE("views: undo goes back through jumps; a run of zooming is one step") {
 
 TEST_CASE("search: every condition narrows; the name of an op finds it alone") {
   const ViewedRunPtr run = example();
-  const auto count = [&](const char* text) {
-    return find_ops(read_query(text), run->plan, run->timeline).size();
-  };
+  const auto count = [&](const char* text) { return find_ops(read_query(text), *run).size(); };
   CHECK(count("kind:F") == 32);
   CHECK(count("kind:B stage:3") == 8);
   CHECK(count("stage:1 kind:B mb:5") == 1);
@@ -94,10 +95,31 @@ TEST_CASE("search: every condition narrows; the name of an op finds it alone") {
   CHECK(count("kind:F dur>0.9ms") == 32);
   CHECK(count("kind:F dur<1us") == 0);
   CHECK(count("rank:0 kind:SEND_F") == 8);
-  const auto found = find_ops(read_query("rank:2"), run->plan, run->timeline);
+  const auto found = find_ops(read_query("rank:2"), *run);
   for (std::size_t i = 1; i < found.size(); ++i) {
     CHECK(run->timeline.begin[found[i]] >= run->timeline.begin[found[i - 1]]);
   }
+}
+
+TEST_CASE("slices: a search, a step and a colour mean microbatches, the name of an op its cell") {
+  const ViewedRunPtr run =
+      viewed(read_scenario(std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json",
+                           {"/schedule/name=seq-1f1b", "/schedule/slices=4"}));
+  const RunLanes lanes = lanes_of_run(run->plan, run->timeline);
+  const auto found = [&](const char* text) { return find_ops(read_query(text), *run); };
+  const auto fourth = found("mb:7 stage:1 kind:B");
+  REQUIRE(fourth.size() == 4);
+  const Colouring colours(*run, ColourBy::microbatch);
+  for (const TaskId task : fourth) {
+    CHECK(microbatch_of(*run, task) == 7);
+    CHECK(microbatch_text(*run, task).starts_with("microbatch 7, slice "));
+    CHECK(colours.category(task) == colours.category(fourth.front()));
+  }
+  const TaskId named = found("1B7").at(0);
+  CHECK(microbatch_text(*run, named) == "microbatch 1, slice 3");
+  const OpSteps steps{*run, lanes};
+  CHECK(microbatch_text(*run, steps.in_microbatch(named, true)) == "microbatch 2, slice 3");
+  CHECK(microbatch_text(*run, steps.in_microbatch(named, false)) == "microbatch 0, slice 3");
 }
 
 TEST_CASE("search: a word that is not understood is an error that names it") {
@@ -110,7 +132,7 @@ TEST_CASE("search: a word that is not understood is an error that names it") {
 TEST_CASE("steps: next and previous undo each other, on every op of a run") {
   const ViewedRunPtr run = example();
   const RunLanes lanes = lanes_of_run(run->plan, run->timeline);
-  const OpSteps steps{run->plan, run->timeline, lanes};
+  const OpSteps steps{*run, lanes};
   for (TaskId task = 0; task < run->plan.tasks(); ++task) {
     const TaskId next = steps.in_lane(task, true);
     if (next != no_task) CHECK(steps.in_lane(next, false) == task);
@@ -122,7 +144,7 @@ TEST_CASE("steps: next and previous undo each other, on every op of a run") {
 TEST_CASE("steps: the chain of causes leads back to the first op without gaps longer than waits") {
   const ViewedRunPtr run = example();
   const RunLanes lanes = lanes_of_run(run->plan, run->timeline);
-  const OpSteps steps{run->plan, run->timeline, lanes};
+  const OpSteps steps{*run, lanes};
   TaskId task = 0;
   for (TaskId t = 0; t < run->plan.tasks(); ++t) {
     if (run->timeline.end[t] > run->timeline.end[task]) task = t;
@@ -138,17 +160,37 @@ TEST_CASE("steps: the chain of causes leads back to the first op without gaps lo
   CHECK(length > 10);
 }
 
+TEST_CASE("bubbles: are whole gaps, in the order of `penstock explain`") {
+  const RunResult result =
+      run(read_scenario(std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json",
+                        {"/hardware/latency_us=900", "/hardware/bandwidth_bytes_per_s=5e9"}));
+  const Explanation explained = explain_times(result);
+  const RunLanes lanes = lanes_of_run(*result.plan, result.timeline);
+  const std::vector<IdlePiece> gaps = longest_gaps(lanes, 100000);
+  REQUIRE(gaps.size() == explained.gaps.size());
+  bool several = false;
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    CHECK(gaps[i].rank == index(explained.gaps[i].rank));
+    CHECK(gaps[i].begin == explained.gaps[i].begin.picoseconds);
+    CHECK(gaps[i].end == explained.gaps[i].end.picoseconds);
+    const Area area{gaps[i].begin, gaps[i].end, gaps[i].rank, gaps[i].rank + 1};
+    CHECK(idle_of(area, lanes)->end == gaps[i].end);
+    several = several || gap_around(lanes, gaps[i]).size() > 1;
+  }
+  CHECK(several);
+}
+
 TEST_CASE("bubbles: come longest first, and all of them add up to the idle time") {
   const ViewedRunPtr run = example();
   const RunLanes lanes = lanes_of_run(run->plan, run->timeline);
-  const auto pieces = longest_idle(lanes, 100000);
+  const auto pieces = longest_gaps(lanes, 100000);
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (i > 0) CHECK(pieces[i].end - pieces[i].begin <= pieces[i - 1].end - pieces[i - 1].begin);
     sum += pieces[i].end - pieces[i].begin;
   }
   CHECK(sum == 4 * 14'400'000'000 - 0 + (run->span().picoseconds - 38'400'000'000) * 4);
-  CHECK(longest_idle(lanes, 2).size() == 2);
+  CHECK(longest_gaps(lanes, 2).size() == 2);
 }
 
 }  // namespace
