@@ -114,7 +114,7 @@ ErrorSummary errors_of_simple_form(const Points& training, const Points& others)
 KernelCalibration calibrate(const Points& points, const BootstrapPlan& plan) {
   Points training, others;
   for (const SweptPoint* point : points) {
-    (point->point.part == Part::training ? training : others).push_back(point);
+    (point->point.part == DataPart::training ? training : others).push_back(point);
   }
   KernelCalibration result{fitted(points.front()->point.kernel, training, plan), {}, {}};
   const std::vector<double> misses = misses_of(result.model, training);
@@ -150,7 +150,7 @@ std::vector<KernelCalibration> calibrate_kernels(const Sweep& swept, const Boots
   return all;
 }
 
-ErrorSummary errors_of(const std::vector<KernelPrediction>& points, Part part) {
+ErrorSummary errors_of(const std::vector<KernelPrediction>& points, DataPart part) {
   std::vector<double> errors;
   for (const KernelPrediction& point : points) {
     if (point.point.part == part) errors.push_back(point.error());

@@ -48,7 +48,7 @@ struct KernelCalibration {
 std::vector<KernelCalibration> calibrate_kernels(const Sweep& swept, const BootstrapPlan& plan);
 
 /// The errors of the points of one part.
-ErrorSummary errors_of(const std::vector<KernelPrediction>& points, Part part);
+ErrorSummary errors_of(const std::vector<KernelPrediction>& points, DataPart part);
 
 /// The model of a kernel; nullptr if there is none.
 const KernelModel* model_of(const std::vector<KernelCalibration>& all, std::string_view kernel,

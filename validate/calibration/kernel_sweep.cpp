@@ -67,7 +67,7 @@ class PointList {
 
   /// An end of a range: always training, whatever its hash, since nothing lies beyond it.
   void add_end(const std::string& kernel, const NamedNumbers& sizes) {
-    add(kernel, "", sizes, Part::training);
+    add(kernel, "", sizes, DataPart::training);
   }
   void add(const std::string& kernel, const NamedNumbers& sizes, bool is_beyond) {
     add(kernel, "", sizes, part_of(kernel, sizes, is_beyond));
@@ -83,14 +83,14 @@ class PointList {
 
  private:
   /// A third of the inner points is held out.
-  Part part_of(const std::string& kernel, const NamedNumbers& sizes, bool is_beyond) const {
-    if (is_beyond) return Part::extrapolation;
+  DataPart part_of(const std::string& kernel, const NamedNumbers& sizes, bool is_beyond) const {
+    if (is_beyond) return DataPart::extrapolation;
     const bool kept_back = drawn_number(seed_, kernel + " " + shape_text(sizes), 0, 0, 3) == 0;
-    return kept_back ? Part::interpolation : Part::training;
+    return kept_back ? DataPart::interpolation : DataPart::training;
   }
 
   void add(const std::string& kernel, const std::string& pass, const NamedNumbers& sizes,
-           Part part) {
+           DataPart part) {
     points.push_back({{kernel, pass, shape_text(sizes), "solo"}, sizes, part});
   }
 

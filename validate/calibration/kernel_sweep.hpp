@@ -16,7 +16,7 @@ namespace penstock {
 struct SweepPoint {
   KernelPoint kernel;
   NamedNumbers sizes;
-  Part part = Part::training;
+  DataPart part = DataPart::training;
 };
 
 /// The points at which kernels are measured, evenly spread in the logarithm of size. The largest

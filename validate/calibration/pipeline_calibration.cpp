@@ -110,7 +110,7 @@ std::map<std::string, WorkFit> fits_of(const std::vector<PipelineRun>& runs,
   constexpr std::size_t least_runs = 3;
   std::map<std::string, Runs> training;
   for (const PipelineRun& run : runs) {
-    if (run.pipeline.part != Part::training) continue;
+    if (run.pipeline.part != DataPart::training) continue;
     training[""].push_back(&run);
     training[run.pipeline.work].push_back(&run);
   }
@@ -146,7 +146,7 @@ double worst_bubble(const RunErrors& errors) {
   return worst;
 }
 
-PartErrors errors_of(Part part, const std::vector<const PipelinePrediction*>& predictions) {
+PartErrors errors_of(DataPart part, const std::vector<const PipelinePrediction*>& predictions) {
   std::vector<double> errors, by_formula, plain, starts, bubbles;
   double covered = 0;
   for (const PipelinePrediction* one : predictions) {
@@ -168,7 +168,7 @@ PartErrors errors_of(Part part, const std::vector<const PipelinePrediction*>& pr
 }
 
 std::vector<PartErrors> errors_by_part(const std::vector<PipelinePrediction>& predictions) {
-  std::map<Part, std::vector<const PipelinePrediction*>> by_part;
+  std::map<DataPart, std::vector<const PipelinePrediction*>> by_part;
   for (const PipelinePrediction& one : predictions) by_part[one.part].push_back(&one);
   std::vector<PartErrors> all;
   for (const auto& [part, members] : by_part) all.push_back(errors_of(part, members));

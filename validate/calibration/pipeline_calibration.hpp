@@ -19,7 +19,7 @@ struct PipelinePrediction {
   std::string work;
   std::string setting;
   std::string schedule;
-  Part part = Part::training;
+  DataPart part = DataPart::training;
   std::uint32_t iterations = 0;
   RunErrors errors;      // of the simulation with calibrated durations; `profile` is its error
   Interval interval_us;  // 90 % of the draws
@@ -40,7 +40,7 @@ struct SettingRanking {
 
 /// Errors of the predictions of one part, compared with two simpler predictions.
 struct PartErrors {
-  Part part = Part::training;
+  DataPart part = DataPart::training;
   ErrorSummary simulated;
   ErrorSummary formula;
   ErrorSummary plain;

@@ -17,7 +17,7 @@ struct Pipeline {
   std::string work = "busy";  // what actions do: "busy" or "layers"; each has a fit of its own
   std::string setting;        // everything but the schedule; the schedules of one setting compete
   std::string schedule;
-  Part part = Part::training;
+  DataPart part = DataPart::training;
   Job job;
   std::vector<double> alone_ns;                     // by work class; links: as in the job
   std::vector<std::vector<double>> alone_draws_ns;  // the same by draw; empty: known exactly

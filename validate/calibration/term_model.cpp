@@ -173,7 +173,7 @@ std::vector<double> layer_terms(std::string_view kind, std::string_view pass,
 
 }  // namespace
 
-std::string_view name(Part part) {
+std::string_view name(DataPart part) {
   constexpr std::array<std::string_view, 4> names{"training", "interpolation", "extrapolation",
                                                   "transfer"};
   return names[static_cast<std::size_t>(part)];

@@ -13,13 +13,13 @@
 namespace penstock {
 
 /// Use of a measured kernel or pipeline in a calibration: terms are fitted to training only.
-enum class Part : std::uint8_t {
+enum class DataPart : std::uint8_t {
   training,       // of pipelines: 1F1B at sizes of a grid
   interpolation,  // at sizes inside
   extrapolation,  // larger ones; of pipelines also more ranks, more microbatches, longer actions
   transfer,       // of pipelines alone: other schedules at training sizes
 };
-std::string_view name(Part part);
+std::string_view name(DataPart part);
 
 /// A measured point: the value of each term, and the measurement.
 struct TermPoint {

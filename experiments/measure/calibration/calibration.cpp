@@ -114,9 +114,9 @@ void sweep_kernels(const std::vector<PipelineCase>& cases, Calibration& result,
 }
 
 std::size_t trained_on(const std::vector<PipelineRun>& runs) {
-  return static_cast<std::size_t>(
-      std::count_if(runs.begin(), runs.end(),
-                    [](const PipelineRun& run) { return run.pipeline.part == Part::training; }));
+  return static_cast<std::size_t>(std::count_if(
+      runs.begin(), runs.end(),
+      [](const PipelineRun& run) { return run.pipeline.part == DataPart::training; }));
 }
 
 constexpr std::uint32_t least_clean = 5;

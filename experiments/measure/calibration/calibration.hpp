@@ -43,7 +43,7 @@ std::string text(const PipelineSetting& setting);
 struct PipelineCase {
   PipelineSetting setting;
   std::string schedule = "1f1b";
-  Part part = Part::training;
+  DataPart part = DataPart::training;
 };
 
 /// The pipelines of a calibration: 1F1B over a grid of settings, split by seed into training and

@@ -46,7 +46,8 @@ ordered_json point_json(const KernelPrediction& point) {
 
 ordered_json kernel_json(const KernelCalibration& kernel) {
   ordered_json errors;
-  for (const Part part : {Part::training, Part::interpolation, Part::extrapolation}) {
+  for (const DataPart part :
+       {DataPart::training, DataPart::interpolation, DataPart::extrapolation}) {
     errors[std::string(name(part))] = summary_json(errors_of(kernel.points, part));
   }
   errors["simple_form"] = summary_json(kernel.simple);

@@ -244,7 +244,7 @@ void add_inside(const std::vector<PipelineSetting>& settings, std::uint64_t seed
                static_cast<std::uint32_t>(settings.size()));
   for (std::size_t i = 0; i < order.size() && i < most; ++i) {
     cases.push_back(
-        {settings[order[i]], "1f1b", i % 3 != 2 ? Part::training : Part::interpolation});
+        {settings[order[i]], "1f1b", i % 3 != 2 ? DataPart::training : DataPart::interpolation});
   }
 }
 
@@ -315,16 +315,16 @@ std::vector<PipelineCase> pipeline_cases(std::uint64_t seed, std::uint32_t most_
   if (runs_layers) add_inside(grid(most_ranks, true), seed, layers_inside, cases);
   const std::vector<PipelineCase> inside = cases;
   for (const PipelineSetting& setting : beyond(most_ranks, runs_layers)) {
-    cases.push_back({setting, "1f1b", Part::extrapolation});
+    cases.push_back({setting, "1f1b", DataPart::extrapolation});
   }
   for (const std::string_view family : transferred_families) {
     // The first in a shuffled order.
     const auto one = std::find_if(inside.begin(), inside.end(), [&](const PipelineCase& each) {
-      return each.setting.family == family && each.part == Part::training;
+      return each.setting.family == family && each.part == DataPart::training;
     });
     if (one == inside.end()) continue;
     for (const std::string_view schedule : other_schedules) {
-      cases.push_back({one->setting, std::string(schedule), Part::transfer});
+      cases.push_back({one->setting, std::string(schedule), DataPart::transfer});
     }
   }
   return cases;

@@ -67,7 +67,8 @@ std::string kernels_text(const std::vector<KernelCalibration>& kernels) {
   TableRows rows{{"kernel", "points", "count", "mean", "median", "most", "bias"}};
   for (const KernelCalibration& kernel : kernels) {
     text += form_text(kernel.model);
-    for (const Part part : {Part::training, Part::interpolation, Part::extrapolation}) {
+    for (const DataPart part :
+         {DataPart::training, DataPart::interpolation, DataPart::extrapolation}) {
       const ErrorSummary errors = errors_of(kernel.points, part);
       if (errors.count > 0) {
         rows.push_back(row_of({title_of(kernel.model), std::string(name(part))}, errors));

@@ -13,7 +13,6 @@
 #include "sim/base/error.hpp"
 
 namespace penstock {
-namespace {
 
 using nlohmann::json;
 
@@ -23,6 +22,8 @@ struct RowCase {
   const PaperRow& row;
   Names constants = start_constants(of.paper);
 };
+
+namespace {
 
 std::string label_of(const RowCase& row) {
   return fmt::format("{}, row {}", row.of.table.name,

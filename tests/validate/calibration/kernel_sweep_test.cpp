@@ -139,19 +139,19 @@ TEST_CASE("sweep: the seed alone says what is held out, and that lies inside or 
   CHECK(split_hash(points) != split_hash(sweep_points(2)));
   for (const char* kernel : {"copy", "handover", "busy", "launch"}) {
     CAPTURE(kernel);
-    std::map<Part, std::set<double>> sizes;
+    std::map<DataPart, std::set<double>> sizes;
     for (const SweepPoint& point : points) {
       if (point.kernel.kernel != kernel) continue;
       sizes[point.part].insert(point.sizes.begin()->second);
     }
-    REQUIRE(sizes[Part::training].size() >= 2);
-    const double least = *sizes[Part::training].begin();
-    const double most = *sizes[Part::training].rbegin();
-    for (const double size : sizes[Part::interpolation]) {
+    REQUIRE(sizes[DataPart::training].size() >= 2);
+    const double least = *sizes[DataPart::training].begin();
+    const double most = *sizes[DataPart::training].rbegin();
+    for (const double size : sizes[DataPart::interpolation]) {
       CHECK(size > least);
       CHECK(size < most);
     }
-    for (const double size : sizes[Part::extrapolation]) CHECK(size > most);
+    for (const double size : sizes[DataPart::extrapolation]) CHECK(size > most);
   }
 }
 
@@ -175,8 +175,8 @@ TEST_CASE("kernel models: a rule without noise is found, and predicts what was h
   REQUIRE(all.size() == 14);
   for (const KernelCalibration& one : all) {
     CAPTURE(one.model.kernel);
-    CHECK(errors_of(one.points, Part::interpolation).most < 1e-6);
-    CHECK(errors_of(one.points, Part::extrapolation).most < 1e-6);
+    CHECK(errors_of(one.points, DataPart::interpolation).most < 1e-6);
+    CHECK(errors_of(one.points, DataPart::extrapolation).most < 1e-6);
     CHECK(one.simple.most < 1e-6);
     CHECK(one.model.curve.has_value() == false);
   }
@@ -197,8 +197,8 @@ TEST_CASE("kernel models: copies get pieces where a line does not fit") {
   const auto all = calibrate_kernels(swept, {.seed = 1, .draws = 30});
   const KernelCalibration& copies = of(all, "copy");
   CHECK(copies.model.form() != "terms");
-  CHECK(errors_of(copies.points, Part::interpolation).mean < 0.05);
-  CHECK(copies.simple.mean > 2 * errors_of(copies.points, Part::interpolation).mean);
+  CHECK(errors_of(copies.points, DataPart::interpolation).mean < 0.05);
+  CHECK(copies.simple.mean > 2 * errors_of(copies.points, DataPart::interpolation).mean);
 }
 
 // Every point of a draw takes up to 5 % more or less: intervals of nine in ten should hold most of
@@ -213,7 +213,7 @@ TEST_CASE("kernel models: intervals hold about as much of what was held out as t
   int held = 0, count = 0;
   for (const KernelPrediction& point : of(all, "gemm").points) {
     CHECK(point.interval_ns.low <= point.interval_ns.high);
-    if (point.point.part == Part::training) continue;
+    if (point.point.part == DataPart::training) continue;
     ++count;
     held += point.interval_ns.covers(point.measured.median) ? 1 : 0;
   }

@@ -14,7 +14,7 @@ namespace penstock::testing {
 namespace {
 
 /// A pipeline whose stages take so many microseconds for F, I and W each, a rank.
-Pipeline pipeline_of(const std::string& schedule, Part part, std::uint32_t ranks,
+Pipeline pipeline_of(const std::string& schedule, DataPart part, std::uint32_t ranks,
                      std::uint32_t microbatches, double us) {
   const ScheduleEntry& entry = *find_named(schedule_entries(), schedule);
   const ScheduleOptions options{microbatches, {}};
@@ -54,12 +54,12 @@ std::vector<PipelineRun> runs_under(const ActionRule& rule) {
   std::vector<PipelineRun> runs;
   for (const double us : {5.0, 20.0, 80.0}) {
     for (const std::uint32_t ranks : {2U, 4U}) {
-      runs.push_back(ran(pipeline_of("1f1b", Part::training, ranks, 8, us), rule));
+      runs.push_back(ran(pipeline_of("1f1b", DataPart::training, ranks, 8, us), rule));
     }
   }
-  runs.push_back(ran(pipeline_of("1f1b", Part::extrapolation, 6, 24, 200), rule));
+  runs.push_back(ran(pipeline_of("1f1b", DataPart::extrapolation, 6, 24, 200), rule));
   for (const char* schedule : {"gpipe", "interleaved-1f1b", "zb-h1", "zb-v"}) {
-    runs.push_back(ran(pipeline_of(schedule, Part::transfer, 4, 8, 20), rule));
+    runs.push_back(ran(pipeline_of(schedule, DataPart::transfer, 4, 8, 20), rule));
   }
   return runs;
 }
@@ -151,7 +151,7 @@ TEST_CASE("pipelines: intervals hold about as many runs as they say, when runs s
   std::vector<PipelineRun> runs;
   std::uint32_t number = 0;
   for (const double us : {5.0, 8.0, 12.0, 20.0, 30.0, 50.0, 80.0, 120.0, 200.0, 300.0}) {
-    for (const Part part : {Part::training, Part::interpolation}) {
+    for (const DataPart part : {DataPart::training, DataPart::interpolation}) {
       const double scatter = 0.95 + 0.1 * drawn_number(11, "scatter", 0, number++, 1001) / 1000.0;
       runs.push_back(ran(pipeline_of("1f1b", part, 3, 6, us),
                          [&](Pass, double alone) { return scatter * (300 + alone); }));

@@ -79,30 +79,31 @@ TEST_CASE("calibration: pipelines are split by the seed, and transfer changes th
   CHECK(split_hash(cases) == split_hash(pipeline_cases(1, 8, true)));
   CHECK(split_hash(cases) != split_hash(pipeline_cases(2, 8, true)));
   std::set<std::string> trained, all;
-  std::map<Part, int> count;
+  std::map<DataPart, int> count;
   for (const PipelineCase& one : cases) {
     ++count[one.part];
     CHECK(all.insert(one.schedule + " " + text(one.setting)).second);
-    CHECK((one.schedule == "1f1b") == (one.part != Part::transfer));
-    if (one.part == Part::training) trained.insert(text(one.setting));
+    CHECK((one.schedule == "1f1b") == (one.part != DataPart::transfer));
+    if (one.part == DataPart::training) trained.insert(text(one.setting));
   }
   for (const PipelineCase& one : cases) {
     CAPTURE(text(one.setting));
-    if (one.part == Part::training) continue;
-    CHECK(trained.contains(text(one.setting)) == (one.part == Part::transfer));
+    if (one.part == DataPart::training) continue;
+    CHECK(trained.contains(text(one.setting)) == (one.part == DataPart::transfer));
   }
-  CHECK(count[Part::training] == 12 + 8);
-  CHECK(count[Part::interpolation] == 6 + 4);
-  CHECK(count[Part::extrapolation] == 9);
-  CHECK(count[Part::transfer] == 21);
+  CHECK(count[DataPart::training] == 12 + 8);
+  CHECK(count[DataPart::interpolation] == 6 + 4);
+  CHECK(count[DataPart::extrapolation] == 9);
+  CHECK(count[DataPart::transfer] == 21);
 }
 
 TEST_CASE("calibration: pipelines have no more ranks than a backend runs") {
   const std::vector<PipelineCase> cases = pipeline_cases(1, 2, true);
   CHECK(std::all_of(cases.begin(), cases.end(),
                     [](const PipelineCase& one) { return one.setting.ranks == 2; }));
-  CHECK(std::count_if(cases.begin(), cases.end(),
-                      [](const PipelineCase& one) { return one.part == Part::training; }) == 6 + 6);
+  CHECK(std::count_if(cases.begin(), cases.end(), [](const PipelineCase& one) {
+          return one.part == DataPart::training;
+        }) == 6 + 6);
 }
 
 // 30 us for F of a rank and microbatch: 15 of each chunk where it has two. Whatever the schedule,
@@ -110,7 +111,7 @@ TEST_CASE("calibration: pipelines have no more ranks than a backend runs") {
 TEST_CASE("calibration: all schedules of a setting have the same work") {
   for (const char* schedule : {"1f1b", "gpipe", "interleaved-1f1b", "zb-h1", "zb-v"}) {
     CAPTURE(schedule);
-    const PipelineCase other{{"even", 2, 4, 30}, schedule, Part::transfer};
+    const PipelineCase other{{"even", 2, 4, 30}, schedule, DataPart::transfer};
     const auto pipeline = pipeline_of(other, {exact_busy()});
     REQUIRE(pipeline);
     const Plan& plan = pipeline->job.priced.plan;
@@ -126,7 +127,7 @@ TEST_CASE("calibration: all schedules of a setting have the same work") {
 }
 
 TEST_CASE("calibration: what a rule does not allow is no case") {
-  CHECK_FALSE(pipeline_of({{"even", 4, 6, 30}, "dualpipe", Part::transfer}, {exact_busy()}));
+  CHECK_FALSE(pipeline_of({{"even", 4, 6, 30}, "dualpipe", DataPart::transfer}, {exact_busy()}));
 }
 
 // The machine has at most three ranks. Its kernels are those of this machine, so that nothing can
@@ -189,7 +190,7 @@ TEST_CASE("calibration: pipelines are left out once their share of the budget is
   };
   PipelineRuns runs(slow, 1e-3);
   for (std::size_t left = 5; left > 0; --left) {
-    const PipelineCase one{{"even", 2, 4, 30}, "1f1b", Part::training};
+    const PipelineCase one{{"even", 2, 4, 30}, "1f1b", DataPart::training};
     runs.run(*pipeline_of(one, {exact_busy()}), left);
   }
   CHECK(runs.runs.size() == 1);
