@@ -253,14 +253,13 @@ class Reader {
   bool end_array() { return leave(); }
   bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
                    const nlohmann::detail::exception& error) {
+    const std::string text = syntax_text(error.what());
     if (depth_ == 0) {
-      throw InputError(
-          "it is no JSON; a trace of PyTorch's profiler is needed, plain or .gz, or an SQLite "
-          "export of Nsight Systems");
+      throw InputError(text.substr(0, text.find(": ")),
+                       "no JSON; a trace of PyTorch's profiler is needed, plain or .gz, or an "
+                       "SQLite export of Nsight Systems");
     }
-    std::string where;
-    if (in_event_) where = fmt::format("/traceEvents/{}", trace_.events - 1);
-    throw InputError(where, syntax_text(error.what()));
+    throw InputError(in_event_ ? fmt::format("/traceEvents/{}", trace_.events - 1) : "", text);
   }
 
   bool has_events() const { return has_events_; }

@@ -98,19 +98,16 @@ TEST_CASE("kineto: what is no number, or too large for the clock, is no time") {
 }
 
 TEST_CASE(
-    "kineto: numbers that JSON lacks and bytes that are not UTF-8 are refused only where they "
-    "count") {
-  const KinetoTrace trace = read(with_events(
-      R"({"ph":"X","cat":"kernel","name":"k\u00e9 NaN \"N)"
-      "\xE9"
-      R"(l","pid":0,"tid":7,)"
-      R"("ts":1.5,"dur":2.25,"args":{"a":[NaN,-Infinity,-1.5,Infinity],"b":"\xC3\xA9 -Infinity"}})"));
+    "kineto: numbers that JSON lacks and bytes that are not UTF-8 may stand where nothing is "
+    "read") {
+  std::string event =
+      R"({"ph":"X","cat":"kernel","name":"k\u00e9 NaN \"N?l","pid":0,"tid":7,"ts":1.5,
+    "dur":2.25,"args":{"a":[NaN,-Infinity,-1.5,Infinity],"b":"é -Infinity"}})";
+  event[event.find('?')] = '\xE9';
+  const KinetoTrace trace = read(with_events(event));
   REQUIRE(trace.works.size() == 1);
   CHECK(trace.work_names.front() == "k\u00e9 NaN \"N\uFFFDl");
   CHECK(trace.works[0].span == KinetoSpan{1500, 3750});
-  CHECK(
-      kineto_refusal(with_events(kernel_with("ts", "NaN"))).find("not a number of microseconds") !=
-      std::string::npos);
   CHECK(kineto_refusal(with_events("Nan")).find("syntax error") != std::string::npos);
 }
 
@@ -217,8 +214,8 @@ TEST_CASE("kineto: a broken event is refused by its number") {
         "/traceEvents/0: it has no \"ts\"; microseconds are needed");
   CHECK(kineto_refusal(with_events(kernel_with("ts", "[1]"))) ==
         "/traceEvents/0: it has no \"ts\"; microseconds are needed");
-  CHECK(kineto_refusal(with_events("{}, " + kernel_with("ts", "NaN")))
-            .starts_with("/traceEvents/1: line 1, column "));
+  CHECK(kineto_refusal(with_events("{}, " + kernel_with("ts", "NaN"))) ==
+        "/traceEvents/1/ts: not a number of microseconds below 4e15");
   CHECK(kineto_refusal(with_events(kernel_with("dur", "1e999"))).starts_with("/traceEvents/0: "));
 }
 

@@ -106,6 +106,28 @@ TEST_CASE("traces: a link that takes no time is not slow") {
   CHECK(times.typical_ns == 0);
 }
 
+// In the plan both parts of a cell wait for the gradient of 0B0; PyTorch runs 0F2 ahead of it.
+TEST_CASE("traces: the first part of an overlap cell does not wait for the input of the second") {
+  const Scratch scratch;
+  const std::string order =
+      scratch.file("o.csv", "0F0,0F1,(0F2;0B0)OVERLAP_F_B,0B1,0B2\n1F0,1B0,1F1,1B1,1F2,1B2\n");
+  const RunResult made = run_of(fmt::format(
+      R"({{"penstock": 1, "model": {{"stages": [{{"forward_us": 1, "backward_us": 2}},
+         {{"forward_us": 1, "backward_us": 20}}]}},
+         "hardware": {{"name": "ideal", "devices": 2, "transfer_us": 0.25}},
+         "schedule": {{"file": "{}"}}}})",
+      order));
+  Timeline timeline = made.timeline;
+  for (TaskId task = 0; task < made.plan->tasks(); ++task) {
+    if (task_text(*made.plan, task) != "0F2") continue;
+    timeline.begin[task] = from_us(2);
+    timeline.end[task] = from_us(3);
+  }
+  const TransferTimes times = transfer_times(*made.plan, {timeline}, {});
+  CHECK(times.clock_error_ns == 0);
+  CHECK(times.typical_ns == 250);
+}
+
 // The slow link carries every gradient of ranks 0 and 1, so the typical tensor is one of the
 // others.
 TEST_CASE("traces: a scenario from the profile of a traced run keeps a slow link") {
