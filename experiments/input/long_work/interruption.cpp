@@ -13,8 +13,6 @@
 #include <string_view>
 #include <utility>
 
-#include "experiments/input/long_work/progress.hpp"
-
 namespace penstock {
 
 /// Never freed: a signal handler may be reading an entry.
@@ -47,9 +45,6 @@ void remove_unfinished() {
 
 namespace {
 
-constexpr int interrupted = 130;
-constexpr int machine_cannot = 4;
-
 /// ": TEXT" of the note, or null. Static, because a signal handler reads it; never freed.
 std::atomic<const std::string*> interrupt_note = nullptr;
 
@@ -69,14 +64,16 @@ void write_error(std::string_view text) {
   ::_exit(code);
 }
 
-extern "C" void on_interrupt(int /*signal*/) { end_with(interrupted, "penstock: interrupted"); }
+extern "C" void on_interrupt(int /*signal*/) {
+  end_with(interrupted_exit, "penstock: interrupted");
+}
 
 /// What is said when the time of `end_after` is over. Static, because a signal handler reads it;
 /// never freed.
 std::atomic<const std::string*> time_is_over = nullptr;
 
 extern "C" void on_time_over(int /*signal*/) {
-  end_with(machine_cannot, "penstock: error: ", time_is_over.load());
+  end_with(time_over_exit, "penstock: error: ", time_is_over.load());
 }
 
 /// The signal that asked to end; 0: none. Static, because a signal handler writes it.
@@ -180,13 +177,8 @@ bool InterruptRequest::asked() const { return requested_by() != 0; }
 
 int requested_by() { return request_signal; }
 
-int ended_on_request(const std::string& kept) {
-  if (requested_by() != SIGALRM) {
-    say("interrupted" + kept);
-    return interrupted;
-  }
-  say("error: " + *time_is_over + kept);
-  return machine_cannot;
+std::string request_text() {
+  return requested_by() == SIGALRM ? "error: " + *time_is_over : "interrupted";
 }
 
 UnfinishedFile::UnfinishedFile(std::string path) : entry_(new Entry{.path = std::move(path)}) {

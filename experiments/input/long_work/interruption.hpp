@@ -5,6 +5,9 @@
 
 namespace penstock {
 
+/// Exit codes of a program that was interrupted, or whose time is over.
+constexpr int interrupted_exit = 130, time_over_exit = 4;
+
 /// From this call on, SIGINT, SIGTERM and SIGHUP remove unfinished files and end the program with
 /// exit code 130.
 void end_on_interrupt();
@@ -64,9 +67,8 @@ class InterruptRequest {
 
 /// Which signal asked last: that of an interrupt, or SIGALRM of the time limit. 0: none.
 int requested_by();
-/// For work that has ended on request: says why, and what was kept, and gives the exit code:
-/// "interrupted" and `kept` with 130, the text of `end_after` and `kept` with 4.
-int ended_on_request(const std::string& kept);
+/// What is said of the request: "interrupted", or "error: " and the text of `end_after`.
+std::string request_text();
 
 /// Delays interrupts during a short step that must not be left half done. Threads started during
 /// its lifetime leave interrupts to the others.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <system_error>
@@ -225,6 +226,11 @@ std::string printable(std::string_view text) {
 void say(std::string_view line) {
   // fmt::print would throw if stderr is closed or full.
   std::fputs(fmt::format("penstock: {}\n", printable(line)).c_str(), stderr);
+}
+
+int ended_on_request(const std::string& kept) {
+  say(request_text() + kept);
+  return requested_by() == SIGALRM ? time_over_exit : interrupted_exit;
 }
 
 void show(std::string_view text) { fmt::print("{}", printable(text)); }

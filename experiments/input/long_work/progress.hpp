@@ -94,6 +94,10 @@ std::string printable(std::string_view text);
 /// Writes "penstock: " and a line to stderr, if it is open.
 void say(std::string_view line);
 
+/// For work that has ended on request: says why and what was kept, and gives the exit code, 130
+/// for an interrupt, 4 for the time limit.
+int ended_on_request(const std::string& kept);
+
 /// Writes a report to stdout. Throws std::system_error if it cannot be written.
 void show(std::string_view text);
 

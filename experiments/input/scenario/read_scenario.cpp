@@ -192,8 +192,9 @@ void check_kind(const json& document, const std::string& source) {
 
 /// An order begins with a cell, such as "0F0", or an empty one.
 void check_no_order(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n,");
-  if (first == std::string_view::npos || text[first] < '0' || text[first] > '9') return;
+  const std::size_t stage = std::min(text.find_first_not_of(" \t\r\n,"), text.size());
+  const std::size_t pass = std::min(text.find_first_not_of("0123456789", stage), text.size());
+  if (pass == stage || pass == text.size() || text[pass] < 'A' || text[pass] > 'Z') return;
   throw InputError(
       "this is an order, which has no times; name it in a scenario: \"schedule\": {\"file\": "
       "\"ORDER.csv\"}");

@@ -4,6 +4,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/long_work/interruption.hpp"
+#include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/order_search/comm_placement.hpp"
 #include "experiments/plan/order_search/order_hunt.hpp"
 #include "experiments/program/commands/registry.hpp"

@@ -5,6 +5,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/parallel.hpp"
+#include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/result_log.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/long_work/interruption.hpp"
+#include "experiments/input/long_work/progress.hpp"
 #include "experiments/measure/causes/causes.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
 #include "experiments/measure/validation/validation.hpp"

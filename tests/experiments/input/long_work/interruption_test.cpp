@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "experiments/input/long_work/progress.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
