@@ -61,10 +61,12 @@ TEST_CASE("a gap for what was away is split along its whole way, out and back") 
 
 TEST_CASE("the parts of a gap come as they happened: a load waits for memory before it moves") {
   // Room for one activation, 4 us each way. F0 0-1, out 1-5; F1 waits for memory and runs 5-6, out
-  // 6-10. Then there is room for F0's to come back, 10-14, and B0 begins.
-  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0"), {stage_of(1, 2)}, link(0, 1e9)};
+  // 6-10. Then there is room for F0's to come back, 10-14, and B0 runs, 14-16; F1's comes behind
+  // it.
+  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage_of(1, 2)}, link(0, 1e9)};
   system.stages.front().stash_bytes = 4000;
   auto& row = system.schedule.on(Rank{0});
+  row.insert(row.begin() + 3, Action(Pass::load, Stage{0}, Microbatch{1}));
   row.insert(row.begin() + 2, {Action(Pass::evict, Stage{0}, Microbatch{1}),
                                Action(Pass::load, Stage{0}, Microbatch{0})});
   row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
@@ -72,10 +74,11 @@ TEST_CASE("the parts of a gap come as they happened: a load waits for memory bef
   conditions.stall_above_bytes = 4000;
   const RunResult run = finished(system, conditions);
   const std::vector<IdleGap> gaps = idle_gaps(*run.plan, run.timeline);
-  REQUIRE(gaps.size() == 2);
+  REQUIRE(gaps.size() == 3);
   CHECK(gaps[0].parts == std::vector<IdlePart>{{IdleCause::memory, from_us(5)}});
   CHECK(gaps[1].parts == std::vector<IdlePart>{{IdleCause::memory, from_us(10)},
                                                {IdleCause::transfer, from_us(14)}});
+  CHECK(gaps[2].parts == std::vector<IdlePart>{{IdleCause::transfer, from_us(20)}});
 }
 
 TEST_CASE("in any run the gaps of a rank fill what its actions leave, cause by cause") {

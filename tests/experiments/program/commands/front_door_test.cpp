@@ -202,10 +202,11 @@ TEST_CASE("man pages: one a command and one a guide, from the same texts") {
 }
 
 TEST_CASE("completion: commands, options and the values that are known") {
-  const auto candidates = [](std::vector<std::string> words) {
+  const Scratch nowhere;  // a file beside would be offered
+  const auto candidates = [&](std::vector<std::string> words) {
     std::vector<std::string> arguments{"completion", "fish", "--"};
     arguments.insert(arguments.end(), words.begin(), words.end());
-    return lines_of(run_penstock(arguments, ".").output);
+    return lines_of(run_penstock(arguments, nowhere.path(".")).output);
   };
   const auto offers = [&](const std::vector<std::string>& words, const std::string& text) {
     return has_line_beginning(

@@ -9,6 +9,7 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/run_summary.hpp"
+#include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
@@ -49,9 +50,11 @@ TEST_CASE("a report begins with what a person acts on, then the layout") {
 }
 
 TEST_CASE("a report says how many stages there are where ranks hold unequal numbers") {
+  const Scratch scratch;
+  const std::string order = scratch.file("o.csv", "0F0,3F0,3B0,0B0\n1F0,4F0,4B0,1B0\n2F0,2B0\n");
   const std::string text =
-      table_with(5, {"/schedule/name=gpipe", R"(/partition={"stages": [[0], [1], [2], [3], [4]],
-                                                 "ranks": [[0], [1], [2], [0], [1]]})"});
+      table_with(5, {fmt::format(R"(/schedule={{"file": "{}"}})", order), "/hardware/devices=3",
+                     R"(/partition={"stages": [[0], [1], [2], [3], [4]]})"});
   CHECK(has_line(text,
                  "layout       3 devices: 3 pipeline (5 stages) × 1 tensor × 1 data × 1 context"));
 }
