@@ -202,7 +202,7 @@ TEST_CASE("man pages: one a command and one a guide, from the same texts") {
 }
 
 TEST_CASE("completion: commands, options and the values that are known") {
-  const Scratch nowhere;  // a file beside would be offered
+  const Scratch nowhere;  // without files that begin alike
   const auto candidates = [&](std::vector<std::string> words) {
     std::vector<std::string> arguments{"completion", "fish", "--"};
     arguments.insert(arguments.end(), words.begin(), words.end());
@@ -245,6 +245,8 @@ TEST_CASE("completion: commands, options and the values that are known") {
   CHECK(candidates({"run", "s.json", "--trace=x"}).empty());  // files
   CHECK(offers({"profile", "ch"}, "check"));
   CHECK(offers({"profile", "check", "--bud"}, "--budget"));
+  CHECK(!candidates({"run", ""}).empty());  // what comes with Penstock
+  nowhere.file("mine.json", "{}");
   CHECK(candidates({"run", ""}).empty());  // files
 }
 
