@@ -201,6 +201,14 @@ TEST_CASE("man pages: one a command and one a guide, from the same texts") {
   CHECK(content_of(scratch.path("penstock.1")).find("penstock\\-run") != std::string::npos);
 }
 
+// A relative path in --set is below the scenario's folder, which may be an installed one.
+TEST_CASE("guides: no path of an example depends on where the scenarios are") {
+  for (const HelpPage& guide : guides()) {
+    CAPTURE(guide.name);
+    CHECK(guide.text.find("\"../") == std::string_view::npos);
+  }
+}
+
 TEST_CASE("completion: commands, options and the values that are known") {
   const Scratch nowhere;  // without files that begin alike
   const auto candidates = [&](std::vector<std::string> words) {
