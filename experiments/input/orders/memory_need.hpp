@@ -21,7 +21,7 @@ struct CellBytes {
   static constexpr double trace = 700;
   static constexpr double page = 550;
   static constexpr double picture = 150;
-  static constexpr double explanation = 650;
+  static constexpr double explanation = 900;
   static constexpr double draws = 350;
   /// Beyond a run of equal microbatches, for this many data replicas.
   static double documents(std::uint32_t replicas) {
