@@ -60,7 +60,7 @@ struct HuntOptions {
   std::function<bool()> asked_to_stop = {};
 
   bool asks_to_stop() const { return asked_to_stop && asked_to_stop(); }
-  /// The share of the budget that is used after so many evaluations, or so long.
+  /// The share of the budget that is used after a number of evaluations, and the time since the begin.
   double used(std::uint64_t timed, std::chrono::steady_clock::time_point begin) const;
 };
 

@@ -362,7 +362,8 @@ TEST_CASE("traces: ops that overlap on one rank are no evidence against clocks")
   CHECK(run.notes[0].starts_with("kernels of rank 2 ran on beside its next op for up to 5 µs"));
 }
 
-TEST_CASE("traces: data replicas without a list of their ranks are told the option") {
+TEST_CASE(
+    "traces: data replicas without a list of their ranks are refused with the option for it") {
   const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
   for (int i = 0; i < 12; ++i) traces.change(1, "\"PP:1", "\"PP:0");
@@ -370,7 +371,7 @@ TEST_CASE("traces: data replicas without a list of their ranks are told the opti
         std::string::npos);
 }
 
-TEST_CASE("traces: messages to a rank without a trace are told where no job size is") {
+TEST_CASE("traces: a rank that has messages and no trace is named where no job size is") {
   Traces traces({run_of(three_stages(steady_order))}, {});
   for (std::uint32_t rank = 0; rank < 2; ++rank) traces.change(rank, ", \"world_size\": 3", "");
   traces.reading.files.pop_back();
