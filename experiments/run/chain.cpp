@@ -36,6 +36,20 @@ Layout Chain::layout(const Scenario& scenario) {
       {.catalogue = catalogue_, .machines = &machines_, .layers = &layers_, .clusters = clusters_});
 }
 
+std::variant<PricedPlan, Finding> Chain::priced(const Simulation& simulation,
+                                                const Layout& layout,
+                                                std::optional<Schedule>& decided) {
+  PlanInputs inputs = plan_inputs(layout);
+  if (layout.policy != nullptr) {
+    auto order = simulation.order();
+    if (auto* finding = std::get_if<Finding>(&order)) return std::move(*finding);
+    inputs.order = *(decided = std::get<Schedule>(std::move(order)));
+  }
+  auto lowered = plan(std::move(inputs));
+  if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
+  return simulation.price(std::get<Plan>(std::move(lowered)));
+}
+
 /// A plan is kept when its inputs come a second time: most sweeps never have them again, and to
 /// copy a plan takes a tenth of a short run.
 std::variant<Plan, Finding> Chain::plan(PlanInputs inputs) {
@@ -61,14 +75,11 @@ std::variant<Simulated, Finding> Chain::simulate_settled(
   try {
     if (hardware == nullptr) hardware = hardware_of(layout);
     const Simulation simulation(layout, std::move(hardware));
-    if (layout.policy != nullptr) {
-      auto decided = simulation.order();
-      if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
-      layout.schedule = std::get<Schedule>(std::move(decided));
-    }
-    auto lowered = plan(plan_inputs(layout));
-    if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
-    return simulation.simulate(simulation.price(std::get<Plan>(std::move(lowered))));
+    std::optional<Schedule> decided;
+    auto order = priced(simulation, layout, decided);
+    if (decided) layout.schedule = *std::move(decided);
+    if (auto* finding = std::get_if<Finding>(&order)) return std::move(*finding);
+    return simulation.simulate(std::get<PricedPlan>(std::move(order)));
   } catch (const InputError& error) {
     throw in_file(layout.source, error);
   }

@@ -51,6 +51,9 @@ class Chain {
   std::variant<Simulated, Finding> simulate_settled(
       Layout& layout, std::shared_ptr<const HardwareModel> hardware = nullptr);
 
+  /// The priced plan of the layout's order; of a policy, which then decided it, that of `decided`.
+  std::variant<PricedPlan, Finding> priced(const Simulation& simulation, const Layout& layout,
+                                           std::optional<Schedule>& decided);
   /// As `lower`: a known plan, or a new one.
   std::variant<Plan, Finding> plan(PlanInputs inputs);
   bool knows_plan(const PlanInputs& inputs) { return plans_.find(inputs) != nullptr; }

@@ -192,16 +192,9 @@ std::optional<Finding> simulate(Chain& chain, const RunOptions& options, RunResu
   const Simulation simulation(layout, options.engine);
   result.peak_flops = simulation.hardware().peak_flops();
   std::optional<Schedule> chosen;
-  if (layout.policy != nullptr) {
-    auto decided = simulation.order();
-    if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
-    chosen = std::get<Schedule>(std::move(decided));
-  }
-  PlanInputs inputs = plan_inputs(layout);
-  if (chosen) inputs.order = *chosen;
-  auto lowered = chain.plan(std::move(inputs));
-  if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
-  PricedPlan priced = simulation.price(std::get<Plan>(std::move(lowered)));
+  auto order = chain.priced(simulation, layout, chosen);
+  if (auto* finding = std::get_if<Finding>(&order)) return std::move(*finding);
+  PricedPlan& priced = std::get<PricedPlan>(order);
   const bool serves_again = options.repeat > 0 || layout.documents.has_value();
   auto first = serves_again ? simulation.simulate(priced) : simulation.simulate(std::move(priced));
   if (auto* finding = std::get_if<Finding>(&first)) return std::move(*finding);

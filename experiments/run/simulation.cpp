@@ -177,7 +177,7 @@ std::variant<Schedule, Finding> Simulation::order(std::uint32_t number) const {
   PlanInputs inputs = plan_inputs(layout_);
   inputs.extras.tail = {};
   inputs.extras.recomputing.early = false;
-  auto all = price(inputs);
+  auto all = priced(lower(inputs));
   if (auto* finding = std::get_if<Finding>(&all)) return std::move(*finding);
   PricedPlan& work = std::get<PricedPlan>(all);
   const auto policy = make_policy(*layout_.policy, layout_.placement, layout_.options,
@@ -190,15 +190,19 @@ std::variant<Schedule, Finding> Simulation::order(std::uint32_t number) const {
   return std::get<DecidedOrder>(std::move(decided)).schedule;
 }
 
-std::variant<PricedPlan, Finding> Simulation::price_order(const Schedule& order) const {
-  auto lowered = plan_or_finding(
-      penstock::lower(order, layout_.placement, layout_.overlap, extras_of(layout_)));
-  if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
-  return price(std::get<Plan>(std::move(lowered)));
+std::variant<PricedPlan, Finding> Simulation::priced_order(std::uint32_t number) const {
+  if (layout_.policy == nullptr) return price_order(layout_.schedule);
+  auto decided = order(number);
+  if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
+  return price_order(std::get<Schedule>(decided));
 }
 
-std::variant<PricedPlan, Finding> Simulation::price(const PlanInputs& inputs) const {
-  auto lowered = lower(inputs);
+std::variant<PricedPlan, Finding> Simulation::price_order(const Schedule& order) const {
+  return priced(plan_or_finding(
+      penstock::lower(order, layout_.placement, layout_.overlap, extras_of(layout_))));
+}
+
+std::variant<PricedPlan, Finding> Simulation::priced(std::variant<Plan, Finding> lowered) const {
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   return price(std::get<Plan>(std::move(lowered)));
 }
@@ -282,6 +286,12 @@ std::variant<Timeline, Finding> Simulation::run(const PricedPlan& drawn) const {
   return std::get<Timeline>(std::move(outcome));
 }
 
+std::variant<Simulated, Finding> Simulation::simulate() const {
+  auto priced = priced_order();
+  if (auto* finding = std::get_if<Finding>(&priced)) return std::move(*finding);
+  return simulate(std::get<PricedPlan>(std::move(priced)));
+}
+
 std::variant<Simulated, Finding> Simulation::simulate(PricedPlan priced) const {
   auto drawn = draw(std::move(priced), 0);
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
@@ -301,9 +311,7 @@ std::optional<Time> Simulation::makespan_of_draw(const PricedPlan& priced,
   std::variant<PricedPlan, Finding> own;
   const PricedPlan* plan = &priced;
   if (layout_.policy != nullptr) {
-    const auto decided = order(number);
-    if (std::holds_alternative<Finding>(decided)) return std::nullopt;
-    own = price_order(std::get<Schedule>(decided));
+    own = priced_order(number);
     plan = std::get_if<PricedPlan>(&own);
     if (plan == nullptr) return std::nullopt;
   }

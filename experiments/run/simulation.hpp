@@ -83,7 +83,9 @@ class Simulation {
 
   /// The order of the layout, or that which its policy decides while a draw runs.
   std::variant<Schedule, Finding> order(std::uint32_t draw = 0) const;
-  /// Lowers and prices an order that has no fault, without chance.
+  /// Lowers and prices that order, without chance.
+  std::variant<PricedPlan, Finding> priced_order(std::uint32_t draw = 0) const;
+  /// The same for another order, which has no fault.
   std::variant<PricedPlan, Finding> price_order(const Schedule& order) const;
   /// Prices a plan that was lowered from an order of this layout, without chance.
   PricedPlan price(Plan plan) const;
@@ -97,7 +99,9 @@ class Simulation {
   /// The same for these microbatches; null: all are equal.
   Replicas draw_replicas(PricedPlan priced, std::uint32_t draw, const StepBatch* batch) const;
 
-  /// Runs the first draw of a priced plan.
+  /// Runs the first draw.
+  std::variant<Simulated, Finding> simulate() const;
+  /// The same for a priced plan.
   std::variant<Simulated, Finding> simulate(PricedPlan priced) const;
   /// The makespan of a draw; empty if it does not finish. `priced` is the plan of an order that all
   /// draws share.
@@ -110,7 +114,7 @@ class Simulation {
   std::variant<Timeline, Finding> run(const PricedPlan& drawn) const;
 
  private:
-  std::variant<PricedPlan, Finding> price(const PlanInputs& inputs) const;
+  std::variant<PricedPlan, Finding> priced(std::variant<Plan, Finding> lowered) const;
   std::variant<DrawnReplica, Finding> draw(PricedPlan priced, std::uint32_t draw) const;
   CostsOfReplica split_microbatches(const StepBatch* batch, PricedPlan& priced) const;
 

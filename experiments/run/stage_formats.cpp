@@ -19,12 +19,7 @@ std::size_t stages_of(const Layout& layout) { return layout.partition.stages.siz
 std::optional<Peaks> simulated_peaks(const StageFormats& formats, Layout layout) {
   layout.memory.policy = MemoryPolicy::finding;  // report what is needed, do not stall
   encode_activations(formats, layout);
-  const Simulation simulation(layout);
-  const auto order = simulation.order();
-  if (std::holds_alternative<Finding>(order)) return std::nullopt;
-  auto lowered = simulation.price_order(std::get<Schedule>(order));
-  if (std::holds_alternative<Finding>(lowered)) return std::nullopt;
-  const auto outcome = simulation.simulate(std::get<PricedPlan>(std::move(lowered)));
+  const auto outcome = Simulation(layout).simulate();
   if (std::holds_alternative<Finding>(outcome)) return std::nullopt;
   Peaks peaks;
   const auto& [priced, timeline, peak_flops, batch, replica] = std::get<Simulated>(outcome);

@@ -179,8 +179,7 @@ LayersInRun measured_in_run(const Job& job, const BackendEntry& entry, const Lay
 
 LayersInRun run_under_1f1b(const Scenario& scenario, const BackendEntry& backend, double seconds) {
   const Layout layout = with_codecs(settle(under_1f1b(scenario)));
-  const Simulation simulation(layout);
-  auto priced = simulation.price_order(layout.schedule);
+  auto priced = Simulation(layout).priced_order();
   if (const auto* finding = std::get_if<Finding>(&priced)) return not_in_run(finding->text);
   if (auto obstacle = backend.obstacle(std::get<PricedPlan>(priced)))
     return not_in_run(obstacle->text);

@@ -128,8 +128,7 @@ std::variant<PricedPlan, std::string> Transfer::priced(const RuntimeOrder& order
   std::get<0>(settings).push_back(fmt::format("/overheads/host_us={}", host_.op_us + op_us_));
   try {
     const Layout layout = settle(read_scenario(folder_ + "run.json", std::get<0>(settings)));
-    const Simulation simulation(layout);
-    auto priced = simulation.price_order(layout.schedule);
+    auto priced = Simulation(layout).priced_order();
     if (const auto* finding = std::get_if<Finding>(&priced)) return finding->text;
     move_first_inputs(layout, host_.op_us, std::get<PricedPlan>(priced));
     add_messages(host_.message_us, std::get<PricedPlan>(priced));

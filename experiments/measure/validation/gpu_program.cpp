@@ -15,10 +15,7 @@ namespace penstock {
 namespace {
 
 PricedPlan priced_order(const Layout& layout) {
-  const Simulation simulation(layout);
-  const auto order = simulation.order();
-  if (const auto* finding = std::get_if<Finding>(&order)) throw UsageError(finding->text);
-  auto lowered = simulation.price_order(std::get<Schedule>(order));
+  auto lowered = Simulation(layout).priced_order();
   if (const auto* finding = std::get_if<Finding>(&lowered)) throw UsageError(finding->text);
   return std::get<PricedPlan>(std::move(lowered));
 }

@@ -109,7 +109,7 @@ Trial drawn(const Layout& layout, const Simulation& simulation, const PricedPlan
 }
 
 Trial trial_of(const Layout& layout, const Simulation& simulation) {
-  auto order = simulation.price_order(layout.schedule);
+  auto order = simulation.priced_order();
   if (const auto* finding = std::get_if<Finding>(&order)) return refused(finding->text);
   PricedPlan& priced = std::get<PricedPlan>(order);
   const auto run =

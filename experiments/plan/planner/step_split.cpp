@@ -71,10 +71,7 @@ struct Outcome {
 };
 
 Outcome outcome_of(const Layout& layout, std::shared_ptr<const HardwareModel> hardware) {
-  const Simulation simulation(layout, std::move(hardware));
-  auto priced = simulation.price_order(layout.schedule);
-  if (const auto* finding = std::get_if<Finding>(&priced)) throw InputError(finding->text);
-  const auto run = simulation.simulate(std::get<PricedPlan>(std::move(priced)));
+  const auto run = Simulation(layout, std::move(hardware)).simulate();
   if (const auto* finding = std::get_if<Finding>(&run)) throw InputError(finding->text);
   const auto& [plan, timeline, peak, batch, replica] = std::get<Simulated>(run);
   const Report report = summarize_times(plan.plan, timeline);

@@ -37,7 +37,7 @@ std::optional<PricedPlan> flushed_plan(const ScheduleEntry& entry) {
   try {
     const std::string name = "/schedule/name=" + std::string(entry.name);
     const Layout layout = settle(parse_scenario(four_mlps, "four.json", {name}));
-    return std::get<PricedPlan>(Simulation(layout).price_order(layout.schedule));
+    return std::get<PricedPlan>(Simulation(layout).priced_order());
   } catch (const InputError&) {
     return std::nullopt;
   } catch (const UsageError&) {

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/measure/validation/validation.hpp"
@@ -38,26 +37,14 @@ std::string program_of(const std::string& recording) {
 
 }  // namespace
 
-// `penstock validate FILE.json --gpu-program FILE.program` writes them.
-TEST_CASE("gpu programs: the files are those of their scenarios") {
-  const std::vector<std::string> files = paths_in(gpu_programs, ".json");
-  CHECK(files.size() == 7);
-  for (const std::string& file : files) {
-    CAPTURE(file);
-    const std::string program = std::filesystem::path(file).replace_extension(".program").string();
-    const bool same = content_of(program) == gpu_program_file(read_scenario(file));
-    CHECK(same);
-  }
-}
-
 // What a GPU with its program leaves is read again as runs of the plan.
 TEST_CASE("gpu programs: a recording of each replays without a structure error") {
   const Scratch scratch;
   const FakeGpu gpu;
   const GpuCalls calls = gpu.calls();
   const CheckOutput output(scratch.path("recordings"));
-  for (const std::string& file : paths_in(gpu_programs, ".program")) {
-    NamedProgram named = read_program(content_of(file));
+  for (const std::string& file : paths_in(gpu_programs, ".json")) {
+    NamedProgram named = read_program(gpu_program_file(read_scenario(file)));
     for (GpuTask& task : named.program.tasks) task.bytes = std::min<std::uint64_t>(task.bytes, 256);
     check_programs({calls, output, {std::move(named)}, true});
   }

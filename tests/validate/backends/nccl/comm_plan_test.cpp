@@ -40,8 +40,7 @@ std::string any_hang(const PricedPlan& priced) {
 std::optional<PricedPlan> plan_of(const std::string& path) {
   const Layout layout = with_codecs(settle(read_scenario(path)));
   if (layout.policy != nullptr) return std::nullopt;
-  const Simulation simulation(layout);
-  auto priced = simulation.price_order(layout.schedule);
+  auto priced = Simulation(layout).priced_order();
   if (!std::holds_alternative<PricedPlan>(priced)) return std::nullopt;
   const PricedPlan& one = std::get<PricedPlan>(priced);
   if (layout.degrees.data == 1) return one;

@@ -5,7 +5,7 @@
 //
 // and then, for everything,
 //
-//   ./gpu_check --all FOLDER --programs experiments/calibration/gpu_programs
+//   ./gpu_check --all FOLDER --programs PROGRAMS
 //
 // Each step is a process of its own: one that fails, or takes too long, does not end the others.
 // Without a GPU it says so, exit 4; where a step fails, exit 1.
