@@ -13,10 +13,8 @@ constexpr std::array parameters{
     flag("gated", "1: gated, as in SwiGLU", 0), flag("bias", "1: bias on the dense layers", 0),
     Parameter{"dropout", "dropout probability on outputs", 0, 0, 1, false}};
 
-/// The parameters of a network with this much per device.
 double parameters_of(const FeedForward& network, bool bias) {
-  const double inside = network.intermediate * (network.gated ? 2 : 1);
-  return weights_of(network) + (bias ? inside + network.hidden : 0);
+  return weights_of(network) + (bias ? biases_of(network) : 0);
 }
 
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {

@@ -17,6 +17,7 @@ constexpr std::array parameters{
     Parameter{"chosen", "experts per token (top-k)", std::nullopt},
     Parameter{"expert_intermediate", "intermediate size of an expert", std::nullopt},
     flag("gated", "1: gated experts, as in SwiGLU", 1),
+    flag("bias", "1: bias on the dense layers of routed experts, and on the router", 0),
     Parameter{"shared_intermediate", "intermediate size of the shared experts", 0, 0},
     flag("shared_gate", "1: gate on the shared experts", 0),
     Parameter{"latent", "width that routed experts read and write; 0: the hidden size", 0, 0},
@@ -58,6 +59,7 @@ struct Mixture {
   double latent = 0;    // width of what is sent to experts
   double arriving = 0;  // expert inputs per token of a device
   bool shared_gate = false;
+  bool bias = false;
   double outside = 0;  // tokens per device with only sequence parallelism applied
   double sent = 0;     // tokens per device that it sends to their experts
 
@@ -89,6 +91,7 @@ Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
   mixture.all = numbers["experts"];
   mixture.arriving = arriving;
   mixture.shared_gate = numbers.is("shared_gate");
+  mixture.bias = numbers.is("bias");
   mixture.outside = shape.tokens_outside_tensor();
   mixture.sent = shape.tokens() / (brings_own_tokens(shape) ? shape.tensor : 1);
   const double sharing = shape.tensor_of_experts();  // devices
@@ -109,11 +112,17 @@ void count(LayerWork& work, const LayerNumbers& numbers, const Mixture& mixture,
       (before ? mixture.gates() : 0) + mixture.projection() * (double(before) + double(after));
   const double dense = shared * shape.tensor + gates;
   const double all = expert * shape.tensor_of_experts();
-  work.parameters = dense + mixture.all * all;
-  work.active_parameters = dense + numbers["chosen"] * all;
-  work.held_parameters = shared + gates;
-  work.held_expert_parameters = mixture.experts.networks * expert;
-  count_dense_flops(work, work.active_parameters, tokens_of_all(shape));
+  FeedForward whole = mixture.experts;
+  whole.intermediate *= shape.tensor_of_experts();
+  const bool inside = mixture.bias && experts;
+  const double of_router = mixture.bias && before ? mixture.all : 0;
+  const double of_whole = all + (inside ? biases_of(whole) : 0);
+  work.parameters = dense + of_router + mixture.all * of_whole;
+  work.active_parameters = dense + of_router + numbers["chosen"] * of_whole;
+  work.held_parameters = shared + gates + of_router;
+  work.held_expert_parameters =
+      mixture.experts.networks * (expert + (inside ? biases_of(mixture.experts) : 0));
+  count_dense_flops(work, dense + numbers["chosen"] * all, tokens_of_all(shape));
 }
 
 void keep(LayerWork& work, double bytes) { work.kept_bytes += bytes; }
@@ -192,6 +201,20 @@ void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape)
   end_operator(work, shared, work.kept_bytes - kept_before);
 }
 
+/// Biases of the experts' outputs. The first dense layer adds its own; these count by the weight of
+/// the choice, so each expert multiplies and adds in single precision, and what they give is joined
+/// and rounded again.
+void add_biases(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
+  if (!mixture.bias) return;
+  constexpr double single = 4;  // bytes
+  const double numbers = mixture.experts.tokens * mixture.latent;
+  const double forward =
+      single + (2 * single + shape.activation_size) + 2 * single + (single + shape.activation_size);
+  const double rounded = single + shape.activation_size;  // from one precision to the other
+  const double backward = 2 * rounded + 2 * shape.activation_size + 2 * (3 * single);
+  add_vector(work, numbers * forward, numbers * backward);
+}
+
 /// The devices that share an expert gather their tokens for it, and each keeps its share of what
 /// comes out.
 void add_sharing_group(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
@@ -240,6 +263,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
     const std::size_t first = work.kernels.size();
     add_feed_forward(work, mixture.experts, shape, "moe_activation");
     for (std::size_t i = first; i < work.kernels.size(); ++i) work.kernels[i].grouped = true;
+    add_biases(work, mixture, shape);
   }
   if (before) add_shared(work, mixture, shape);
   if (after) add_residual(work, shape, mixture.hidden, false);

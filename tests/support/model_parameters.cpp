@@ -89,8 +89,9 @@ double moe(const ModelNumbers& n, double experts) {
   const double read = n["latent"] != 0 ? n["latent"] : n["hidden"];
   const double projections = n["latent"] != 0 ? 2 * n["latent"] * n["hidden"] : 0;
   const double expert = (2 + n["gated"]) * read * n["expert_intermediate"];
-  return experts * expert + projections + mlp(n, n["shared_intermediate"]) +
-         n["hidden"] * (n["experts"] + n["shared_gate"]);
+  const double biases = (1 + n["gated"]) * n["expert_intermediate"] + read;
+  return experts * (expert + n["bias"] * biases) + projections + mlp(n, n["shared_intermediate"]) +
+         n["hidden"] * (n["experts"] + n["shared_gate"]) + n["bias"] * n["experts"];
 }
 
 double parameters(const LayerSpec& layer, bool active) {

@@ -44,6 +44,7 @@ enum OfNetwork : std::size_t { wide, active, result, of_network };
 std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&) {
   if (numbers.is("piece")) return "\"piece\" above 0: the moe kernel runs whole layers";
   if (numbers.is("latent")) return "\"latent\" above 0: the moe kernel sends whole tokens";
+  if (numbers.is("bias")) return "\"bias\" 1: the moe kernel has none; set it to 0";
   if (numbers["capacity_factor"] == 0) return std::nullopt;
   return "\"capacity_factor\" above 0: the moe kernel drops no token; set it to 0";
 }

@@ -227,6 +227,7 @@ class Reader {
     shape.shared_intermediate = config_.number(shared_width).value_or(shared * shape.intermediate);
     shape.shared_gate =
         shape.shared_intermediate > 0 && fact("shared_expert_gate", row_.shared_gate);
+    shape.bias = row_.expert_bias;
     shape.latent = config_.number(expert_latent).value_or(0);
     shape_.experts = shape;
     read_layers_with_experts();
@@ -337,8 +338,7 @@ std::vector<std::string> notes_on(const HfFields& config, const HfArchitecture& 
     notes.emplace_back("biases of latent attention are left out");
   }
   if (row.name == "gpt_oss") {
-    notes.emplace_back(
-        "biases of experts and router, and attention sinks (one number per head), are left out");
+    notes.emplace_back("attention sinks (one number per head) are left out");
   }
   if (!config.flag("layer_norm_elementwise_affine").value_or(true)) {
     notes.emplace_back("norms are counted with weights and biases, which this model lacks");

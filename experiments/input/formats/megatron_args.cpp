@@ -178,6 +178,7 @@ class Reader {
         command_.whole("--moe-shared-expert-intermediate-size", Limit::width, 0).value_or(0);
     experts.shared_gate =
         experts.shared_intermediate > 0 && command_.has("--moe-shared-expert-gate");
+    experts.bias = shape_.mlp_bias;
     // Above an even share no token is dropped; only padded experts work on more.
     const double capacity = command_.rate("--moe-expert-capacity-factor", 1e6).value_or(0);
     const bool pads = command_.has("--moe-pad-expert-input-to-capacity");

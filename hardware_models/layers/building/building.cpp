@@ -189,6 +189,8 @@ double weights_of(const FeedForward& network) {
   return network.hidden * (wide(network) + network.intermediate);
 }
 
+double biases_of(const FeedForward& network) { return wide(network) + network.hidden; }
+
 void add_feed_forward(LayerWork& work, const FeedForward& network, const CellShape& shape,
                       std::string_view activation) {
   const auto& [hidden, intermediate, gated, tokens, networks] = network;

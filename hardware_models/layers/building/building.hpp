@@ -167,8 +167,9 @@ struct FeedForward {
   double networks = 1;
 };
 
-/// The weights of one network.
+/// The weights of one network, and the biases that it may have besides.
 double weights_of(const FeedForward& network);
+double biases_of(const FeedForward& network);
 
 /// Adds kernels and what is kept between the dense layers; no model FLOPs, no input. `activation`
 /// names the operator between the dense layers, whose output the second one reads; empty: none.

@@ -26,6 +26,7 @@ NumbersByName random_mixture() {
                         {"gated", double(below(2))}};
   if (one_in(2)) numbers["shared_intermediate"] = 128;
   if (one_in(2)) numbers["shared_gate"] = 1;
+  if (one_in(2)) numbers["bias"] = 1;
   if (one_in(3)) numbers["latent"] = 32;
   if (one_in(2)) numbers["imbalance"] = 1.5;
   return numbers;

@@ -184,15 +184,15 @@ TEST_CASE("kernels: layers that are not run are named, with what is in the way")
   CHECK(reason({"head", {{"hidden", 8}, {"vocab", 8}, {"tied", 1}}, ""}) ==
         "a head that is tied, in a model that does not start with its embedding: layer 0 (head)");
   CHECK(reason({"measured", {{"forward_us", 1}}, ""}) == "layers of kind \"measured\"");
-  CHECK(reason({"moe",
-                {{"hidden", 8},
-                 {"expert_intermediate", 8},
-                 {"experts", 2},
-                 {"chosen", 1},
-                 {"capacity_factor", 1.5}},
-                ""}) ==
+  LayerSpec moe{
+      "moe", {{"hidden", 8}, {"expert_intermediate", 8}, {"experts", 2}, {"chosen", 1}}, ""};
+  moe.numbers["capacity_factor"] = 1.5;
+  CHECK(reason(moe) ==
         "some layers of kind \"moe\": \"capacity_factor\" above 0: the moe kernel "
         "drops no token; set it to 0");
+  moe.numbers["bias"] = 1;
+  CHECK(reason(moe) ==
+        "some layers of kind \"moe\": \"bias\" 1: the moe kernel has none; set it to 0");
   CellShape group = small_transformer_shape();
   group.tensor = 2;
   CHECK(reason(mlp, group) == "groups of devices that share a layer");

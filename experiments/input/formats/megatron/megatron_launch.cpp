@@ -114,8 +114,8 @@ class ModelWriter {
   }
 
   void write_details() {
-    flag("--disable-bias-linear",
-         number_of(mlp_, "bias") == 0 && number_of(attention_, "out_bias") == 0);
+    flag("--disable-bias-linear", number_of(mlp_, "bias") == 0 && number_of(moe_, "bias") == 0 &&
+                                      number_of(attention_, "out_bias") == 0);
     if (number_of(first_of(model_, "norm"), "bias") == 0) {
       all_.push_back({"--normalization", "RMSNorm"});
     }
@@ -326,15 +326,19 @@ std::string letters_of(const TrainingLaunch& launch, const std::vector<LayerInde
   return text;
 }
 
-/// --disable-bias-linear speaks for attention and MLPs alike.
+/// --disable-bias-linear speaks for attention, MLPs and experts alike.
 std::string biases_apart(const ModelSpec& model) {
   const LayerSpec* attention = first_of(model, "attention");
-  const LayerSpec* mlp = first_of(model, "mlp");
   const bool output = number_of(attention, "out_bias") != 0;
   if (output && number_of(attention, "qkv_bias") == 0) return "a bias of attention's output alone";
-  if (attention == nullptr || mlp == nullptr) return {};
-  if (output == (number_of(mlp, "bias") != 0)) return {};
-  return output ? "biases of attention alone" : "biases of the MLP alone";
+  for (const char* kind : {"mlp", "moe"}) {
+    const LayerSpec* network = first_of(model, kind);
+    if (attention == nullptr || network == nullptr) continue;
+    if (output == (number_of(network, "bias") != 0)) continue;
+    if (output) return "biases of attention alone";
+    return network->kind == "mlp" ? "biases of the MLP alone" : "biases of experts alone";
+  }
+  return {};
 }
 
 /// What a block has that the arguments, which hold for all blocks, do not say.

@@ -138,6 +138,7 @@ constexpr HfArchitecture table[] = {
     {.name = "gpt_oss",
      .class_name = "GptOssForCausalLM",
      .attention_bias = true,
+     .expert_bias = true,
      .head_dim = 64,
      .window = WindowRule::alternate,
      .expert_width = "intermediate_size",

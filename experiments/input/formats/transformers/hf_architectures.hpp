@@ -59,6 +59,7 @@ struct HfArchitecture {
   double dropout = 0;          // of attention, residuals and embedding, unless a field is present
   bool latent = false;         // multi-head latent attention
   bool shared_gate = false;
+  bool expert_bias = false;   // also of the router
   double shared_experts = 0;  // in widths of the other experts, if no field counts them
   double dense_first = 0;     // layers without experts, unless first_k_dense_replace is present
   double head_dim = 0;        // unless the field is present; 0: hidden over heads

@@ -134,6 +134,7 @@ class Builder {
                                  {"gated", shape_.gated}});
     put_unless_0(moe, "shared_intermediate", experts.shared_intermediate);
     put_unless_0(moe, "shared_gate", experts.shared_gate);
+    put_unless_0(moe, "bias", experts.bias);
     put_unless_0(moe, "latent", experts.latent);
     put_unless_0(moe, "capacity_factor", experts.capacity_factor);
     return moe;

@@ -16,6 +16,7 @@ struct ExpertShape {
   double shared_intermediate = 0;  // of the shared experts; 0: none
   double latent = 0;               // width of what the routed experts read; 0: the model's
   bool shared_gate = false;
+  bool bias = false;           // of routed experts and the router
   double capacity_factor = 0;  // 0: no token is dropped
 };
 

@@ -64,6 +64,25 @@ TEST_CASE("moe: a token meets the router, the chosen experts and the shared one"
   CHECK(work.forward_flops == 2 * 2048 * work.active_parameters);
 }
 
+TEST_CASE("moe: biases of experts and router count, and those of outputs take passes in fp32") {
+  const CellShape shape{.sequence = 10};
+  const LayerWork plain = work_of("moe", mixture, shape);
+  const LayerWork biased = work_of("moe", with(mixture, {{"bias", 1}}), shape);
+  CHECK(biased.parameters - plain.parameters == 8 * (2 * 6 + 4) + 8);
+  CHECK(biased.active_parameters - plain.active_parameters == 2 * (2 * 6 + 4) + 8);
+  CHECK(biased.held_expert_parameters - plain.held_expert_parameters == 8 * (2 * 6 + 4));
+  CHECK(biased.held_parameters - plain.held_parameters == 8);
+  CHECK(biased.forward_flops == plain.forward_flops);
+  CHECK(biased.kept_bytes == plain.kept_bytes);
+  // b*p: write 4; t + it: read 2 and 4, write 4; join: read and write 4; round: read 4, write 2.
+  const double outputs = 10 * 2 * 4;
+  const auto added = [&](Pass pass) {
+    return vector_bytes_of(biased, pass) - vector_bytes_of(plain, pass);
+  };
+  CHECK(added(Pass::forward) == 28 * outputs);
+  CHECK(added(Pass::backward_input) == 40 * outputs);
+}
+
 TEST_CASE("moe: a token keeps 2h + 2kh + 6kf + 2kh + 4E + 6f_s bytes") {
   const NumbersByName numbers = with(mixture, {{"shared_intermediate", 5}});
   const double token = 2 * 4 + 2 * 2 * 4 + 6 * 2 * 6 + 2 * 2 * 4 + 4 * 8 + 6 * 5;

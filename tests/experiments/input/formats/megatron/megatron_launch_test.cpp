@@ -80,12 +80,13 @@ TEST_CASE("Megatron-LM: no script says that blocks differ, or have other norms t
   CHECK(missing([](Parts& parts) { parts[0].numbers["weights"] = 0; }) == "norm without weights");
 }
 
-TEST_CASE("Megatron-LM: no script says that attention or the MLP alone has biases") {
-  const auto missing = [](double queries, double output, double mlp) {
-    ModelSpec model = parse_model_file(least).spec;
+TEST_CASE("Megatron-LM: no script says that attention, the MLP or experts alone have biases") {
+  const auto missing = [](double queries, double output, double network,
+                          const std::string& experts = "") {
+    ModelSpec model = parse_model_file(least + experts).spec;
     for (BlockSpec& block : model.blocks) {
       for (LayerSpec& part : block.parts) {
-        if (part.kind == "mlp") part.numbers["bias"] = mlp;
+        if (part.kind == "mlp" || part.kind == "moe") part.numbers["bias"] = network;
         if (part.kind != "attention") continue;
         part.numbers["qkv_bias"] = queries;
         part.numbers["out_bias"] = output;
@@ -99,6 +100,9 @@ TEST_CASE("Megatron-LM: no script says that attention or the MLP alone has biase
   CHECK(missing(0, 0, 1) == "biases of the MLP alone");
   CHECK(missing(1, 0, 1) == "biases of the MLP alone");
   CHECK(missing(0, 1, 1) == "a bias of attention's output alone");
+  CHECK(missing(1, 1, 1, " --num-experts 8") == "");
+  CHECK(missing(1, 1, 0, " --num-experts 8") == "biases of attention alone");
+  CHECK(missing(0, 0, 1, " --num-experts 8") == "biases of experts alone");
 }
 
 TEST_CASE("Megatron-LM: a window of the whole sequence is left out of a script") {
