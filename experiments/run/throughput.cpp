@@ -4,7 +4,10 @@
 #include <vector>
 
 #include "experiments/run/layout/spread.hpp"
+#include "experiments/run/layout/stack_memory.hpp"
 #include "experiments/run/layout/training.hpp"
+#include "hardware_models/spec/machine.hpp"
+#include "hardware_models/times/roofline_time.hpp"
 #include "sim/base/random.hpp"
 
 namespace penstock {
@@ -17,17 +20,20 @@ struct StageFlops {
   double again = 0;  // recomputation
 };
 
-double made_again(const Layer& layer) {
+/// The model's FLOPs of F, but for kernels that are not repeated; or those of selected kernels.
+double made_again(const Layer& layer, const StackConstants& stack) {
   if (layer.work.repeated == Repeated::nothing) return 0;
-  if (layer.work.repeated == Repeated::all) return layer.work.forward_flops;
-  double flops = 0;
+  const Extent extent = recomputed_extent(layer, stack);
+  double repeated = 0, others = 0;
   for (const Kernel& kernel : layer.work.kernels) {
-    if (kernel.selective && kernel.pass == Pass::forward) flops += kernel.flops * kernel.count;
+    if (kernel.pass != Pass::forward) continue;
+    (extent.has(kernel) ? repeated : others) += kernel.flops * kernel.count;
   }
-  return flops;
+  return extent.selected_only ? repeated : layer.work.forward_flops - others;
 }
 
 std::vector<StageFlops> flops_of_stages(const Layout& layout) {
+  const StackConstants stack = stack_of(layout);
   std::vector<StageFlops> stages;
   for (const std::vector<LayerIndex>& layers : layout.partition.stages) {
     StageFlops& stage = stages.emplace_back();
@@ -35,7 +41,7 @@ std::vector<StageFlops> flops_of_stages(const Layout& layout) {
       const Layer& layer = layout.model.layers[index(number)];
       stage.forward += layer.work.forward_flops;
       stage.backward += layer.work.backward_flops;
-      stage.again += made_again(layer);
+      stage.again += made_again(layer, stack);
     }
   }
   return stages;

@@ -95,6 +95,12 @@ double tiles_of(const Kernel& product, const Tile& tile) {
 
 }  // namespace
 
+Extent recomputed_extent(const Layer& layer, const StackConstants& stack) {
+  const Repeated repeated = layer.work.repeated;
+  return {.selected_only = repeated == Repeated::selected,
+          .to_the_end = !stack.stops_recomputing || repeated == Repeated::output};
+}
+
 RooflineTimes::RooflineTimes(const HardwareSpec& spec)
     : machine_(*spec.machine),
       kernels_(machine_.device, spec.precision),
@@ -110,18 +116,14 @@ RooflineTimes::RooflineTimes(const HardwareSpec& spec)
       overlaps_tensor_(spec.overlaps_tensor),
       deduplicates_(spec.deduplicates.value_or(machine_.device.stack.deduplicates)) {}
 
-RooflineTimes::Extent RooflineTimes::extent_of(const Layer& layer, Pass pass) const {
-  if (pass != Pass::recompute) return {};
-  const Repeated repeated = layer.work.repeated;
-  const bool stops = machine_.device.stack.stops_recomputing && repeated != Repeated::output;
-  return {.selected_only = repeated == Repeated::selected, .to_the_end = !stops};
+Extent RooflineTimes::extent_of(const Layer& layer, Pass pass) const {
+  return pass == Pass::recompute ? recomputed_extent(layer, machine_.device.stack) : Extent{};
 }
 
 /// Whether a kernel or collective runs in a pass.
 template <class Work>
 bool RooflineTimes::runs(const Work& work, Pass pass, Extent extent) {
-  return work.pass == pass && (work.selective || !extent.selected_only) &&
-         (extent.to_the_end || !work.closes);
+  return work.pass == pass && extent.has(work);
 }
 
 double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {

@@ -7,6 +7,7 @@
 #include "hardware_models/links/groups.hpp"
 #include "hardware_models/spec/hardware_spec.hpp"
 #include "hardware_models/spec/machine.hpp"
+#include "sim/model/model_graph.hpp"
 #include "sim/model/work.hpp"
 
 namespace penstock {
@@ -46,6 +47,21 @@ class KernelTimes {
   double vector_flops_ = 0;
 };
 
+/// What runs of F, I or W; recomputation may repeat less of F.
+struct Extent {
+  bool selected_only = false;
+  bool to_the_end = true;
+
+  /// Whether a kernel or collective of the pass runs.
+  template <class Work>
+  bool has(const Work& work) const {
+    return (work.selective || !selected_only) && (to_the_end || !work.closes);
+  }
+};
+
+/// What recomputation repeats of F of a layer that it repeats at all.
+Extent recomputed_extent(const Layer& layer, const StackConstants& stack);
+
 /// Times of layers given by their work, on the device of a machine. A kernel is bound by arithmetic
 /// or memory, a pass by its kernels or by host launches. Collectives follow the kernels but for
 /// what runs behind them: what the stack hides, and all-to-alls of experts where the spec says that
@@ -67,11 +83,6 @@ class RooflineTimes {
   double peak_flops() const { return kernels_.peak_flops(); }
 
  private:
-  /// What runs of F, I or W; recomputation may repeat less of F.
-  struct Extent {
-    bool selected_only = false;
-    bool to_the_end = true;
-  };
   Extent extent_of(const Layer& layer, Pass pass) const;
   template <class Work>
   static bool runs(const Work& work, Pass pass, Extent extent);

@@ -2,13 +2,17 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
 #include "experiments/run/run.hpp"
 
 namespace penstock {
 namespace {
 
 /// Two networks and an attention on one rank; times do not matter.
-RunResult small_run(const std::string& recompute, const std::string& schedule) {
+RunResult small_run(const std::string& recompute, const std::string& schedule,
+                    const std::vector<std::string>& settings = {}) {
   const std::string text = R"({
     "model": { "layers": [ { "kind": "mlp", "hidden": 64, "intermediate": 128, "repeat": 2 },
                            { "kind": "attention", "hidden": 64, "heads": 4, "flash": false } ],
@@ -18,7 +22,7 @@ RunResult small_run(const std::string& recompute, const std::string& schedule) {
     "recompute": { "mode": ")" +
                            recompute + R"(" }, "schedule": { "name": ")" + schedule +
                            R"(", "microbatches": 3 } })";
-  return run(parse_scenario(text, "s.json"), {});
+  return run(parse_scenario(text, "s.json", settings), {});
 }
 
 double seconds(const RunResult& result) { return to_us(result.report->makespan) * 1e-6; }
@@ -52,6 +56,35 @@ TEST_CASE("utilisation counts the model's FLOPs three times, and what is made ag
       CHECK(*result.throughput.hardware_flops_utilization ==
             doctest::Approx(3 * (3 * forward + again) / possible));
     }
+  }
+}
+
+TEST_CASE("whatever is made again at a time, FLOPs count as often as they are run") {
+  // Of three microbatches, except_last spares one. Stacks that stop early leave out the second
+  // product of a network that is not the input of what is made again with it.
+  constexpr double product = 2 * 256 * 128 * 64;
+  struct Case {
+    const char* recompute;
+    const char* stack;
+    double again;
+  };
+  for (const auto& [recompute, stack, again] :
+       {Case{R"({"mode":"full","together":2})", "megatron-2024", 3 * forward},
+        Case{R"({"mode":"full","unit":"stage"})", "megatron-2024", 3 * forward},
+        Case{R"({"mode":"except_last"})", "megatron-2024", 2 * forward},
+        Case{R"({"mode":"full"})", "fsdp-eager", 3 * (forward - 2 * product)},
+        Case{R"({"mode":"full","together":2})", "fsdp-eager", 3 * (forward - product)},
+        Case{R"({"mode":"full","unit":"stage"})", "fsdp-eager", 3 * forward},
+        Case{R"({"mode":"selective","operators":["mlp"]})", "megatron-2024", 3 * mlps},
+        Case{R"({"mode":"selective","operators":["mlp"]})", "fsdp-eager",
+             3 * (mlps - 2 * product)}}) {
+    CAPTURE(recompute);
+    CAPTURE(stack);
+    const RunResult result = small_run(
+        "none", "1f1b",
+        {std::string("/recompute=") + recompute, std::string("/hardware/stack=") + stack});
+    CHECK(*result.throughput.hardware_flops_utilization ==
+          doctest::Approx((9 * forward + again) / (seconds(result) * peak)));
   }
 }
 
