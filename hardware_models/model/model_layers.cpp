@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -98,9 +100,9 @@ std::string without_number(const std::string& name) {
   return numbered ? name.substr(0, space) : name;
 }
 
-/// Embeddings and heads are excluded from block-wise recomputation: they select nothing.
+/// Blocks at an end are excluded from block-wise recomputation: they select nothing.
 bool stands_outside(const BlockSpec& block, RecomputeScope scope) {
-  return scope == RecomputeScope::blocks && !block.cut_evenly && !block.predicts_further;
+  return scope == RecomputeScope::blocks && is_at_an_end(block);
 }
 
 /// What is recomputed of one block.
@@ -162,6 +164,7 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& 
                 .backward_flops = work.backward_flops / devices};
   set_copies(layer, shape);
   layer.cut_evenly = block.cut_evenly;
+  layer.at_an_end = is_at_an_end(block) || block.predicts_further;
   return layer;
 }
 
@@ -214,6 +217,19 @@ bool has_experts(const ModelSpec& spec) {
   return std::any_of(spec.blocks.begin(), spec.blocks.end(), [&](const BlockSpec& block) {
     return std::any_of(block.parts.begin(), block.parts.end(), has);
   });
+}
+
+bool is_at_an_end(const BlockSpec& block) {
+  constexpr std::array<std::string_view, 5> ends{"embedding", "head", "merger", "patches",
+                                                 "picture_embedding"};
+  const auto is_end = [&](const LayerSpec& part) {
+    return std::find(ends.begin(), ends.end(), part.kind) != ends.end();
+  };
+  const auto goes_with_it = [&](const LayerSpec& part) {
+    return part.kind == "norm" || is_end(part);
+  };
+  return std::any_of(block.parts.begin(), block.parts.end(), is_end) &&
+         std::all_of(block.parts.begin(), block.parts.end(), goes_with_it);
 }
 
 LayerWork work_of(const BlockSpec& block, const CellShape& shape, const Operators& operators) {

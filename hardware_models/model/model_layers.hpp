@@ -14,12 +14,15 @@ namespace penstock {
 /// Whether any layer of the model has experts.
 bool has_experts(const ModelSpec& spec);
 
+/// Whether a block stands at an end of a model or encoder: an embedding, a head, patches or a
+/// merger, with norms at most. Recomputation and offload of layers leave it alone.
+bool is_at_an_end(const BlockSpec& block);
+
 /// What of a block is recomputed before its backward.
 enum class RecomputeScope : std::uint8_t {
   nothing,
-  selected,  // what its kinds select, one block at a time
-  blocks,    // all but the input of each block, one block at a time; nothing of embedding and
-  // head, which an even cut does not count
+  selected,      // what its kinds select, one block at a time
+  blocks,        // all but the input of each block, one block at a time; nothing of those at an end
   whole_stages,  // all but the input of each stage, before the whole backward
 };
 

@@ -21,9 +21,7 @@ struct LayerSpec {
 struct BlockSpec {
   std::string name;
   std::vector<LayerSpec> parts;
-  // Counts in an even partition and is recomputed under full recomputation; embeddings and heads
-  // join a neighbour and are not recomputed.
-  bool cut_evenly = true;
+  bool cut_evenly = true;         // counts in an even partition; otherwise joins a neighbour
   bool predicts_further = false;  // multi-token prediction: excluded from the model's parameters
   std::string module = {};        // the part of the model that it belongs to, see `Layer`
 

@@ -90,6 +90,7 @@ struct Layer {
   double expert_spread = 1;
 
   bool cut_evenly = true;  // counts in an even partition; otherwise joins a neighbour
+  bool at_an_end = false;  // of its model or encoder: not among the layers that are offloaded
 
   /// Whether what it puts out is exchanged before the next layer reads it, by no pass of its own.
   bool is_exchanged() const { return exchange_us || !work.handing_on.empty(); }

@@ -10,6 +10,7 @@
 #include "experiments/input/scenario/model_section.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
 #include "hardware_models/layers/registry.hpp"
+#include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
@@ -109,11 +110,6 @@ void check_keys_of_block(const json& object, const std::string& source) {
   }
 }
 
-/// An even cut counts the layers between embedding and head; an encoder of pictures stands before.
-bool stands_at_an_end(const std::string& kind) {
-  return is_listed("embedding, head, merger, patches, picture_embedding, vision_block", kind);
-}
-
 /// A layer by its kind, or several layers that are never split.
 BlockSpec read_block(const json& object, const std::string& source) {
   if (object.contains("kind") == object.contains("parts")) {
@@ -124,8 +120,10 @@ BlockSpec read_block(const json& object, const std::string& source) {
   block.module = object.value("module", block.module);
   block.cut_evenly = object.value("even", block.cut_evenly);
   if (object.contains("kind")) {
-    if (!object.contains("even")) block.cut_evenly = !stands_at_an_end(object["kind"]);
     block.parts.push_back(read_part(object, source, keys_of_block));
+    // An even cut counts the layers between embedding and head; an encoder of pictures is before.
+    const bool counts = !is_at_an_end(block) && block.parts.front().kind != "vision_block";
+    if (!object.contains("even")) block.cut_evenly = counts;
     if (block.name.empty()) block.name = block.parts.front().kind;
     return block;
   }

@@ -64,8 +64,7 @@ LayerFacts facts_of(const BlockSpec& block, const LayerWork& work, const CellSha
           .output_bytes = work.output_bytes,
           .kept_bytes = work.kept_bytes,
           .kept_selective_bytes = work.kept_selective_bytes,
-          .kept_full_bytes =
-              block.cut_evenly || block.predicts_further ? work.input_bytes : work.kept_bytes,
+          .kept_full_bytes = is_at_an_end(block) ? work.kept_bytes : work.input_bytes,
           .predicts_further = block.predicts_further};
 }
 

@@ -107,7 +107,7 @@ std::size_t layers_of_a_stage(const Layout& layout) {
   std::size_t most = 0;
   for (const auto& stage : layout.partition.stages) {
     most = std::max<std::size_t>(most, std::ranges::count_if(stage, [&](LayerIndex layer) {
-                                   return layout.model.layers[index(layer)].cut_evenly;
+                                   return !layout.model.layers[index(layer)].at_an_end;
                                  }));
   }
   return most;

@@ -194,7 +194,7 @@ void offload_layers(Layout& layout) {
     for (const LayerIndex number : stage) {
       Layer& layer = layout.model.layers[index(number)];
       if (left == 0) break;
-      if (!layer.cut_evenly) continue;
+      if (layer.at_an_end) continue;
       --left;
       layer.offloaded_bytes = layer.stash_bytes;
       layer.workspace_bytes += layer.stash_bytes;

@@ -186,8 +186,8 @@ TEST_CASE("recomputed operators repeat their collectives, and those of others ar
 
 TEST_CASE("of the layers of a stage, the first are made again and the others keep everything") {
   const BlockSpec block = block_of({mlp(64, 256)});
-  BlockSpec first = block;
-  first.cut_evenly = false;
+  const BlockSpec first = block_of(
+      {{.kind = "embedding", .numbers = {{"hidden", 64}, {"vocab", 1000}}, .source = "/first"}});
   const ModelSpec spec{.blocks = {first, block, block, block}};
   const ModelGraph whole = graph_of(spec, shape, RecomputeScope::nothing);
   const Partition all{.stages = {{LayerIndex{0}, LayerIndex{1}, LayerIndex{2}, LayerIndex{3}}},
@@ -195,7 +195,7 @@ TEST_CASE("of the layers of a stage, the first are made again and the others kee
   ModelGraph model = graph_of(spec, shape, RecomputeScope::blocks);
   recompute_layers(model, whole, all, {.first = 2});
   const double kept = whole.layers[1].stash_bytes;
-  CHECK(model.layers[0].stash_bytes == kept);  // an embedding or head, not counted
+  CHECK(model.layers[0].stash_bytes == whole.layers[0].stash_bytes);  // not counted
   CHECK(model.layers[1].stash_bytes == 32768);
   CHECK(model.layers[2].stash_bytes == 32768);
   CHECK(model.layers[3].stash_bytes == kept);
@@ -274,8 +274,23 @@ TEST_CASE("embedding and head are not made again with the blocks between them") 
   const Layer kept = layer_of(head, RecomputeScope::blocks);
   CHECK(kept.stash_bytes == work_of(head, shape).kept_bytes);
   CHECK(kept.work.repeated == Repeated::selected);  // of which it has none
-  head.cut_evenly = true;
+  CHECK(kept.at_an_end);
+  head.cut_evenly = true;  // which is for the cut alone
+  CHECK(layer_of(head, RecomputeScope::blocks).stash_bytes == kept.stash_bytes);
+  head.parts.insert(head.parts.begin(), mlp(64, 256));
   CHECK(layer_of(head, RecomputeScope::blocks).stash_bytes == 32768);
+}
+
+TEST_CASE("blocks of an encoder are made again, though an even cut does not count them") {
+  BlockSpec encoder =
+      block_of({{.kind = "vision_block",
+                 .numbers = {{"hidden", 64}, {"heads", 4}, {"intermediate", 256}, {"tokens", 32}},
+                 .source = "/model/layers/0"}});
+  encoder.cut_evenly = false;
+  const Layer layer = layer_of(encoder, RecomputeScope::blocks);
+  CHECK(layer.stash_bytes == 2 * 32 * 64 * 2);  // examples, patches, numbers of 2 bytes
+  CHECK(layer.work.repeated == Repeated::all);
+  CHECK_FALSE(layer.at_an_end);
 }
 
 TEST_CASE("a measured layer has its times, and is made again in that of its forward") {

@@ -283,6 +283,7 @@ TEST_CASE("layers in a row that differ in names and places alone are priced once
   };
   CHECK(differs([](Layer& layer) { layer.key.parts[0].numbers["bias"] = 1; }));
   CHECK(differs([](Layer& layer) { layer.module = "vision"; }));
+  CHECK(differs([](Layer& layer) { layer.at_an_end = true; }));
   CHECK(differs([](Layer& layer) { layer.work.kernels.push_back({.flops = 1}); }));
   CHECK(differs([](Layer& layer) { layer.backward_weight_us = 2; }));
   CHECK(differs([](Layer& layer) { layer.parameter_bytes = 2; }));

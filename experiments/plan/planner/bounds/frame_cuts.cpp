@@ -58,7 +58,7 @@ CutTimes LayoutFrames::cut_times(const LayoutFrame& frame,
   std::vector<std::uint32_t> seen(stage_of.size());  // by stage
   for (std::size_t i = 0; i < stage_of.size(); ++i) {
     const Layer& layer = model.layers[cut.of_layer[i]];
-    const bool counts = offloads ? layer.cut_evenly : layer.work.repeated == Repeated::all;
+    const bool counts = offloads ? !layer.at_an_end : layer.work.repeated == Repeated::all;
     if (counts && (++seen[stage_of[i]] <= frame.some_layers) == offloads) cut.of_layer[i] += others;
   }
   return cut;

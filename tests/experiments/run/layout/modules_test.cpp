@@ -86,6 +86,19 @@ TEST_CASE("modules: with equal degrees the layers have the parameters of the who
   CHECK(parameter_bytes(layout_with(shared)) == whole);
 }
 
+TEST_CASE("modules: blocks of an encoder are recomputed and offloaded as others are") {
+  const std::vector<Layer> again = layout_with({"/recompute/mode=full"}).model.layers;
+  const double input = 2 * 1024 * 256 * 2.0;  // examples, patches, width, bytes
+  const std::vector<Layer> away = layout_with({"/offload/layers=2"}).model.layers;
+  for (std::size_t i = 0; i <= 5; ++i) {
+    CAPTURE(i);
+    const bool is_block = i >= 1 && i <= 4;  // between patches and merger
+    CHECK((again[i].work.repeated == Repeated::all) == is_block);
+    if (is_block) CHECK(again[i].stash_bytes == input);
+    CHECK((away[i].offloaded_bytes > 0) == (i == 1 || i == 2));
+  }
+}
+
 TEST_CASE("modules: devices are those of the pipeline and the module's own") {
   CHECK(devices_of(layout_with(own)) == 16 + 4);
   CHECK(devices_of(layout_with(own_four)) == 16 + 8);
