@@ -331,7 +331,7 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
     }
   }
   fuse_durations(prices, costs.duration);
-  set_step_end(prices, {costs.duration, costs.latency});
+  set_step_end(prices, {costs.duration, costs.latency, costs.hidden});
   check_totals(plan, costs);
   return costs;
 }

@@ -17,6 +17,8 @@ struct Costs {
   std::vector<Time> duration;        // by work class: time on its rank or link
   std::vector<Time> latency;         // by work class: from its end until the result arrives
   std::vector<std::uint64_t> bytes;  // by buffer class
+  // By work class, what the next step's forwards hide of its time on its link; empty: nothing.
+  std::vector<Time> hidden;
 
   // By task, when chance makes tasks of a class differ; otherwise empty.
   std::vector<Time> task_duration;
@@ -33,6 +35,7 @@ struct Costs {
   Time latency_of(const Plan& plan, TaskId task) const {
     return task_latency.empty() ? latency[plan.work[task]] : task_latency[task];
   }
+  Time hidden_of(std::uint32_t work) const { return work < hidden.size() ? hidden[work] : Time{}; }
   bool has_launches() const { return issue > Time{} || launch > Time{}; }
 };
 

@@ -58,6 +58,7 @@ void hide_gathers(const CostInputs& inputs, ClassTimes times) {
     by_rank[index(plan.link(work.resource).from)].push_back(c);
   }
   if (by_rank.empty()) return;
+  times.hidden.resize(plan.classes.size());
   const std::vector<double> forward_us = forwards_us(inputs);
   for (auto& [rank, classes] : by_rank) {
     std::stable_sort(classes.begin(), classes.end(), [&](std::size_t a, std::size_t b) {
@@ -76,6 +77,7 @@ void hide_gathers(const CostInputs& inputs, ClassTimes times) {
       const Time all = duration + latency;
       const Time wait = waits_us[i] < to_us(all) ? from_us(waits_us[i]) : all;
       latency = std::min(latency, wait);
+      times.hidden[classes[i]] = duration - (wait - latency);
       duration = wait - latency;
     }
   }

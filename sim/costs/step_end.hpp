@@ -24,10 +24,12 @@ struct CostInputs {
   }
 };
 
-/// By work class of a plan, as `Costs` has them: times on ranks and links, and latencies.
+/// By work class of a plan, as `Costs` has them: times on ranks and links, latencies, and what is
+/// hidden.
 struct ClassTimes {
   std::vector<Time>& duration;
   std::vector<Time>& latency;
+  std::vector<Time>& hidden;
 };
 
 /// Sets what gathers and updates at the end of a step cost beside the work around them: gathers of

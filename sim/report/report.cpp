@@ -75,7 +75,7 @@ std::uint64_t bytes_over(const Route& route, std::uint32_t work, const Plan& pla
   for (const std::uint32_t link : route) {
     slowest = std::min(slowest, network.links[link].bandwidth_bytes_per_s);
   }
-  const double most = slowest * to_us(costs.duration[work]) * 1e-6;
+  const double most = slowest * to_us(costs.duration[work] + costs.hidden_of(work)) * 1e-6;
   return std::min(bytes, static_cast<std::uint64_t>(std::llround(std::min(most, 9e18))));
 }
 

@@ -133,6 +133,7 @@ Costs MicrobatchCosts::of(const MicrobatchPlan& plan, const Costs& plain,
     }
     costs.duration.push_back(duration);
     costs.latency.push_back(own.latency[one.plain]);
+    costs.hidden.push_back(own.hidden_of(one.plain));
   }
   for (const MicrobatchClass& one : plan.buffers) {
     costs.bytes.push_back(costs_of(one).bytes[one.plain]);

@@ -158,6 +158,27 @@ TEST_CASE("where links are the bottleneck, sharding more takes no less time") {
   CHECK(parameters > optimizer);
 }
 
+TEST_CASE("gathers carry the same bytes over the network where forwards hide them") {
+  for (const bool drawn : {false, true}) {
+    CAPTURE(drawn);
+    json scenario = replicated("1");
+    if (drawn) scenario["batch"]["lengths"] = {{"distribution", "fixed"}, {"mean", 1024}};
+    const auto run_with = [&](bool overlaps) {
+      scenario["parallel"]["overlap_gathers"] = overlaps;
+      return run_of(scenario);
+    };
+    const RunResult hidden = run_with(true), waited = run_with(false);
+    CHECK(hidden.report->makespan < waited.report->makespan);
+    const auto& links = waited.report->network;
+    REQUIRE(links.size() == hidden.report->network.size());
+    REQUIRE_FALSE(links.empty());
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      CHECK(hidden.report->network[i].name == links[i].name);
+      CHECK(hidden.report->network[i].bytes == links[i].bytes);
+    }
+  }
+}
+
 TEST_CASE("gradients are reduced while the last backward runs") {
   json scenario = replicated("0");
   const double by_layer = makespan_us(scenario);
