@@ -74,11 +74,23 @@ bool brings_own_tokens(const CellShape& shape) {
   return shape.sequence_parallel || shape.tensor_of_experts() < shape.tensor;
 }
 
-Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
-  if (numbers["chosen"] > numbers["experts"]) {
+/// A token meets an expert at most once.
+void check_choice(const LayerNumbers& numbers) {
+  constexpr double rounding = 1 + 1e-9;
+  const double most = numbers["experts"] / numbers["chosen"];
+  if (most < 1) {
     throw InputError("/chosen", fmt::format("it is {}; it must be at most experts, {}",
                                             numbers["chosen"], numbers["experts"]));
   }
+  if (numbers["capacity_factor"] > 0 || numbers["imbalance"] <= most * rounding) return;
+  throw InputError("/imbalance",
+                   fmt::format("it is {:g}; it must be at most experts / chosen, {:g}: a token "
+                               "meets an expert at most once",
+                               numbers["imbalance"], most));
+}
+
+Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
+  check_choice(numbers);
   const double hidden = numbers["hidden"];
   const bool gated = numbers.is("gated");
   const bool bounded = numbers["capacity_factor"] > 0;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/model_files/model_file.hpp"
@@ -25,6 +27,28 @@ void for_each_mixture(const ModelSpec& spec, Visitor visit) {
   }
 }
 
+/// Tokens of the busiest expert over the mean.
+double busiest_of(const RouterLoads& router) {
+  if (router.skew) return *router.skew;
+  const auto& loads = router.loads;
+  const double all = std::accumulate(loads.begin(), loads.end(), 0.0);
+  const double most = *std::max_element(loads.begin(), loads.end());
+  return most * static_cast<double>(loads.size()) / all;
+}
+
+/// A token meets an expert at most once.
+void check_busiest(const RouterLoads& router, const LayerSpec& mixture) {
+  constexpr double rounding = 1 + 1e-9;
+  const auto own = mixture.numbers.find("imbalance");
+  const double imbalance = own == mixture.numbers.end() ? 1 : own->second;
+  const double most = mixture.numbers.at("experts") / (mixture.numbers.at("chosen") * imbalance);
+  const double busiest = busiest_of(router);
+  refuse_if(busiest > most * rounding, router.skew ? "/batch/router/skew" : "/batch/router/file",
+            fmt::format("the busiest expert has {:g} times the mean; it must be at most experts / "
+                        "(chosen x imbalance), {:g}: a token meets an expert at most once",
+                        busiest, most));
+}
+
 void check_router(const RouterLoads& router, const Layout& layout) {
   refuse_if(!has_experts(layout.spec), "/batch/router",
             "no layer of the model has experts; leave it out");
@@ -37,6 +61,7 @@ void check_router(const RouterLoads& router, const Layout& layout) {
               "/batch/router/file",
               fmt::format("it has {}, and the model has {} experts; one line an expert is needed",
                           counted(router.loads.size(), "load"), experts));
+    check_busiest(router, part);
   });
 }
 

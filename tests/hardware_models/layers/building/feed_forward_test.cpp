@@ -124,6 +124,16 @@ TEST_CASE("moe: imbalance multiplies the experts' time, memory and traffic, not 
   CHECK(uneven.forward_flops == even.forward_flops);
 }
 
+TEST_CASE("moe: a token meets an expert at most once, which bounds the imbalance") {
+  const auto uneven = [](double imbalance) {
+    work_of("moe", with(mixture, {{"imbalance", imbalance}}), CellShape{.sequence = 10});
+  };
+  uneven(8 / 2);
+  CHECK_THROWS_WITH_AS(uneven(4.5),
+                       doctest::Contains("it is 4.5; it must be at most experts / chosen, 4"),
+                       InputError);
+}
+
 TEST_CASE("moe: with a capacity experts are padded to it, whatever the imbalance") {
   const CellShape shape{.sequence = 10};
   const LayerWork padded =
