@@ -52,7 +52,8 @@ void add_loss_by_steps(LayerWork& work, const LogitBytes& bytes) {
 }
 
 void add_loss(LayerWork& work, const LayerNumbers& numbers, const CellShape& shape, double logits) {
-  const double copied = numbers.is("fp32_logits") ? logits * float_bytes : 0;
+  const bool copies = numbers.is("fp32_logits") && shape.activation_size < float_bytes;
+  const double copied = copies ? logits * float_bytes : 0;
   const double stated = logits * shape.activation_size;
   const LogitBytes bytes{stated, copied, copied > 0 ? copied : stated};
   if (numbers.is("fused_loss")) {

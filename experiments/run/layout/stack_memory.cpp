@@ -58,8 +58,9 @@ double kept_size(const Layout& layout, double size) {
 }
 
 void free_logits(const Layout& layout, ModelGraph& model) {
-  if (!stack_of(layout).leaves_placeholders) return;
+  // Logits in fp32 are their own softmax.
   const double size = layout.shape.activation_size;
+  if (!stack_of(layout).leaves_placeholders || size == float_bytes) return;
   for (Layer& layer : model.layers) {
     const double logits = logits_of(layer);
     // A head that keeps fewer bytes has no softmax in fp32; a recomputed one restores both.

@@ -61,6 +61,19 @@ TEST_CASE("head: the steps of a loss that is not fused each move the logits") {
   CHECK(vector_bytes_of(work_of("head", half, shape), Pass::backward_input) == 500 * 4);
 }
 
+TEST_CASE("head: logits in fp32 are not copied to fp32") {
+  const CellShape shape{.sequence = 10, .activation_size = 4, .kept_size = 4, .tensor = 2};
+  for (const double fused : {0, 1}) {
+    CAPTURE(fused);
+    const NumbersByName usual = {{"hidden", 6}, {"vocab", 100}, {"fused_loss", fused}};
+    NumbersByName none = usual;
+    none["fp32_logits"] = 0;
+    const LayerWork work = work_of("head", usual, shape), plain = work_of("head", none, shape);
+    CHECK(work.kept_bytes == 10 * 6 * 4 + 10 * 50 * 4);
+    CHECK(work.kernels == plain.kernels);
+  }
+}
+
 TEST_CASE("head: tied weights are held but not counted again") {
   const LayerWork work = work_of("head", {{"hidden", 6}, {"vocab", 100}, {"tied", 1}});
   CHECK(work.parameters == 0);
