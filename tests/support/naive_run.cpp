@@ -328,8 +328,9 @@ class NaiveRunner : NaiveSystem {
     const std::int64_t stash = std::llrint(costs.stash_bytes);
     const std::int64_t again =
         has(BufferKind::recomputed) ? std::llrint(costs.recomputed_bytes) : 0;
-    const double whole =
-        in_shares() ? system_.training.gathered_bytes.value_or(costs.parameter_bytes) : 0;
+    const double whole = gathers_weights(action.stage)
+                             ? system_.training.gathered_bytes.value_or(costs.parameter_bytes)
+                             : 0;
     const std::int64_t workspace =
         has(BufferKind::workspace) ? std::llrint(costs.workspace_bytes + whole) : 0;
     const std::int64_t pending =

@@ -246,6 +246,11 @@ class NaiveSystem {
     return kept;
   }
   bool in_shares() const { return system_.training.zero == 3; }
+  /// Whether passes gather what others keep of a stage.
+  bool gathers_weights(Stage stage) const {
+    const auto holders = holders_of(stage);
+    return in_shares() && !holders.empty() && holders.rbegin()->first > 1;
+  }
   /// Additional time of a pass with sharded parameters: this many gathers and sums.
   double carrying_us(Stage stage, int gathers, int sums) const {
     const auto [weights, steps] = around(stage, 1);

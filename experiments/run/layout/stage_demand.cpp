@@ -31,10 +31,14 @@ class KeptParameters {
   KeptParameters(const StageSizes& sizes, const std::vector<Rank>& ranks, const Training& training)
       : whole_(sizes.parameter_bytes), zero_(training.zero) {
     for (const SharedParameters& one : sizes.parameters) {
-      share_ += one.bytes / holders_of(one, training.replicas(), ranks).count();
+      const double holders = holders_of(one, training.replicas(), ranks).count();
+      share_ += one.bytes / holders;
+      shared_ = shared_ || (one.bytes > 0 && holders > 1);
     }
   }
 
+  /// Whether passes gather what others keep.
+  bool gathered() const { return zero_ == 3 && shared_; }
   /// Sharded from this ZeRO level on.
   double sharded_from(std::uint32_t level) const { return zero_ >= level ? share_ : whole_; }
   double gradients(const Training& training) const {
@@ -47,6 +51,7 @@ class KeptParameters {
  private:
   double whole_;
   double share_ = 0;
+  bool shared_ = false;
   std::uint32_t zero_;
 };
 
@@ -70,8 +75,9 @@ void fit_module_end(const ModuleEnd& end, std::vector<StageDemand>& stages) {
 }
 
 /// Temporary memory for gathered parameters, in addition to the permanent share.
-double gathered_bytes(const StageSizes& sizes, const Training& training) {
-  if (training.zero < 3 || training.gathers_written) return 0;
+double gathered_bytes(const StageSizes& sizes, const KeptParameters& kept,
+                      const Training& training) {
+  if (!kept.gathered() || training.gathers_written) return 0;
   return training.gathered_bytes.value_or(sizes.largest_gathered_bytes);
 }
 
@@ -90,7 +96,7 @@ void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, double 
   set(BufferKind::recomputed, sizes.recomputed_bytes);
   set(BufferKind::pending_weight, sizes.pending_weight_bytes);
   set(BufferKind::workspace,
-      sizes.workspace_bytes + gathered_bytes(sizes, training) + placeholders);
+      sizes.workspace_bytes + gathered_bytes(sizes, kept, training) + placeholders);
   set(BufferKind::context, training.context_bytes);
   set(BufferKind::gathered, sizes.gathered_bytes);
   set(BufferKind::receive, sizes.activation_bytes * training.received_share);

@@ -198,6 +198,20 @@ TEST_CASE("a group that shards on its own keeps as much as if there were no othe
   CHECK(kept(8, 4, 3) != kept(8, 1, 3));
 }
 
+TEST_CASE("groups of one replica hold no gathered weights, unless a context group shards") {
+  json scenario = transformer("1f1b", 2, 1, 4, true);
+  scenario["hardware"]["stack"] = "none";
+  const auto workspace = [&](int zero) {
+    return run_at(scenario, zero)
+        .report->ranks[0]
+        .memory.by_kind[static_cast<std::size_t>(BufferKind::workspace)];
+  };
+  scenario["memory"]["shard_groups"] = 4;
+  CHECK(workspace(3) == workspace(2));
+  scenario["parallel"]["context"] = 2;
+  CHECK(workspace(3) > workspace(2));
+}
+
 TEST_CASE("groups that shard on their own divide the replicas, and each has all experts") {
   json scenario = transformer("1f1b", 2, 1, 4, true);
   scenario["parallel"]["data"] = 6;
