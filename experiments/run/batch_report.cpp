@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/run/layout/training.hpp"
 #include "sim/report/memory.hpp"
 
 namespace penstock {
@@ -150,6 +151,12 @@ BatchPeak highest_peak(const Report& report, const std::optional<BatchReport>& b
           .time = worst->memory.time};
 }
 
+double samples_of(const Layout& layout, const StepBatch* batch) {
+  if (batch == nullptr) return global_batch_of(layout);
+  const double replicas = layout.degrees.data / static_cast<double>(batch->replicas.size());
+  return static_cast<double>(batch->sum().documents) * replicas;
+}
+
 Throughput throughput_of(const Layout& layout, const std::optional<StepBatch>& batch,
                          const Plan& plan, Time makespan, std::optional<double> peak_flops) {
   if (!batch) return throughput_of(layout, plan, makespan, peak_flops);
@@ -160,8 +167,7 @@ Throughput throughput_of(const Layout& layout, const std::optional<StepBatch>& b
   equal.batch.samples_per_microbatch = by_kind ? equal.shape.microbatch : 1;
   Throughput throughput = throughput_of(equal, plan, makespan, peak_flops);
   if (makespan == Time{}) return throughput;
-  const double replicas = layout.degrees.data / static_cast<double>(batch->replicas.size());
-  throughput.samples_per_s = batch->sum().documents * replicas / (to_us(makespan) * 1e-6);
+  throughput.samples_per_s = samples_of(layout, &*batch) / (to_us(makespan) * 1e-6);
   return throughput;
 }
 

@@ -63,6 +63,9 @@ std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& 
 /// The highest peak of a finished run: of the replica that its report shows, or of any other.
 BatchPeak highest_peak(const Report& report, const std::optional<BatchReport>& batch);
 
+/// Samples of a step of all data replicas: examples, or the documents of a batch.
+double samples_of(const Layout& layout, const StepBatch* batch);
+
 /// The throughput of a run. Where microbatches differ, samples are documents.
 Throughput throughput_of(const Layout& layout, const std::optional<StepBatch>& batch,
                          const Plan& plan, Time makespan, std::optional<double> peak_flops);

@@ -8,6 +8,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/profiles/profile_rows.hpp"
+#include "experiments/run/batch_report.hpp"
 #include "experiments/run/codec_report.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/module_report.hpp"
@@ -185,12 +186,12 @@ ordered_json count_json(double count) {
 
 ordered_json layout_json(const RunResult& result) {
   const Layout& layout = result.layout;
-  return {
-      {"devices", devices_of(layout)},       {"pipeline", pipeline_ranks(layout)},
-      {"chunks", chunks_of(layout)},         {"tensor", layout.degrees.tensor},
-      {"data", layout.degrees.data},         {"context", layout.degrees.context},
-      {"expert", layout.degrees.expert},     {"expert_tensor", layout.degrees.expert_tensor},
-      {"microbatches", layout.microbatches}, {"global_batch", count_json(global_batch_of(layout))}};
+  const double samples = samples_of(layout, result.batch ? &result.batch->batch : nullptr);
+  return {{"devices", devices_of(layout)},       {"pipeline", pipeline_ranks(layout)},
+          {"chunks", chunks_of(layout)},         {"tensor", layout.degrees.tensor},
+          {"data", layout.degrees.data},         {"context", layout.degrees.context},
+          {"expert", layout.degrees.expert},     {"expert_tensor", layout.degrees.expert_tensor},
+          {"microbatches", layout.microbatches}, {"global_batch", count_json(samples)}};
 }
 
 ordered_json parts_json(const RunResult& result) {

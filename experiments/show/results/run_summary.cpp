@@ -9,6 +9,8 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/run/batch/step_batch.hpp"
+#include "experiments/run/batch_report.hpp"
 #include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/layout/spread.hpp"
 #include "experiments/run/layout/training.hpp"
@@ -112,15 +114,18 @@ std::string chunks_text(const Layout& layout) {
   return chunks > 1 ? fmt::format(" ({} chunks each)", chunks) : "";
 }
 
-std::string layout_text(const Layout& layout) {
+std::string layout_text(const RunResult& result) {
+  const Layout& layout = result.layout;
   const Degrees& degrees = layout.degrees;
+  const StepBatch* batch = result.batch ? &result.batch->batch : nullptr;
   return line("layout", fmt::format("{}: {} pipeline{} × {} tensor × {} data × {} context{}",
                                     counted(devices_of(layout), "device"), pipeline_ranks(layout),
                                     chunks_text(layout), degrees.tensor, degrees.data,
                                     degrees.context, experts_text(degrees))) +
-         line("batch", fmt::format("{}, global batch {}",
+         line("batch", fmt::format("{}, global batch {}{}",
                                    counted(layout.microbatches, "microbatch", "microbatches"),
-                                   number_text(global_batch_of(layout))));
+                                   number_text(samples_of(layout, batch)),
+                                   batch != nullptr ? " documents" : ""));
 }
 
 std::string part_text(const PartReport& part, const LayoutModule& module) {
@@ -157,7 +162,7 @@ std::string run_summary(const RunResult& result) {
   const TimeUnit unit = unit_for(result.report->makespan);
   return times_text(result, unit) + uncertainty_text(result) + throughput_text(result.throughput) +
          utilization_text(result.throughput) + memory_text(result) + bubble_text(result) +
-         layout_text(result.layout) + parts_text(result) +
+         layout_text(result) + parts_text(result) +
          (result.training_cost ? line("training", cost_text(*result.training_cost)) : "");
 }
 

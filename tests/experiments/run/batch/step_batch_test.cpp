@@ -73,6 +73,14 @@ TEST_CASE("attention goes with the squares of documents, all else with tokens") 
   CHECK(makespan_us(result) == doctest::Approx(3 * (0.5 + 0.5 * 0.52)));
 }
 
+TEST_CASE("the global batch of a step is its documents, as its samples are") {
+  const RunResult result =
+      run(lengths_scenario(1, 1, "gpipe", "60\n30\n100\n", {"/batch/pack=first-fit"}));
+  CHECK(run_summary(result).find("1 microbatch, global batch 2 documents\n") != std::string::npos);
+  CHECK(result_json(result)["layout"]["global_batch"] == 2);
+  CHECK(result.throughput.samples_per_s * makespan_us(result) * 1e-6 == doctest::Approx(2));
+}
+
 TEST_CASE("the memory of a rank is that of the microbatches which it holds") {
   // 1f1b on two ranks: rank 0 holds two microbatches, the most when 2 and 3 meet.
   const RunResult result = run(lengths_scenario(2, 4, "1f1b", "10\n20\n70\n80\n"));
