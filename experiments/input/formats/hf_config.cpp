@@ -333,7 +333,8 @@ std::optional<std::string> dtype_of(const HfFields& config) {
 }
 
 std::vector<std::string> notes_on(const HfFields& config, const HfArchitecture& row) {
-  std::vector<std::string> notes{"attention is assumed causal and fused (flash)"};
+  std::vector<std::string> notes;
+  if (!row.attention_free) notes.emplace_back("attention is assumed causal and fused (flash)");
   if (row.latent && config.flag("attention_bias").value_or(false)) {
     notes.emplace_back("biases of latent attention are left out");
   }

@@ -71,14 +71,16 @@ double usual_sequence(std::optional<double> max_sequence) {
   return std::min(usual, max_sequence.value_or(usual));
 }
 
-std::string why_no_sequence(const ModelSpec& spec, double tokens) {
+std::string why_no_sequence(const ModelSpec& spec, std::optional<double> max_sequence,
+                            double tokens) {
   for (const BlockSpec& block : spec.blocks) {
     for (const LayerSpec& part : block.parts) {
       const auto number = [&](const char* name) {
         const auto found = part.numbers.find(name);
         return found == part.numbers.end() ? 0 : found->second;
       };
-      if (const double most = number("positions"); part.kind == "embedding" && most > 0) {
+      if (const double rows = number("positions"); part.kind == "embedding" && rows > 0) {
+        const double most = std::min(rows, max_sequence.value_or(rows));
         if (tokens > most) return fmt::format("{} tokens, but {} learned positions", tokens, most);
       }
       if (const double pictures = number("pictures"); pictures > tokens) {

@@ -129,9 +129,11 @@ struct ModelFile {
 /// Tokens per example if not stated: 4096, or the maximum of the model.
 double usual_sequence(std::optional<double> max_sequence);
 
-/// Why a model takes no examples of this many tokens: it has fewer learned positions, or
-/// more tokens come from pictures. Empty if it takes them.
-std::string why_no_sequence(const ModelSpec& spec, double tokens);
+/// Why a model takes no examples of this many tokens: it has fewer learned positions, of which a
+/// table may have more than `max_sequence`, or more tokens come from pictures. Empty if it takes
+/// them.
+std::string why_no_sequence(const ModelSpec& spec, std::optional<double> max_sequence,
+                            double tokens);
 
 /// Whether the examples of a model are token sequences.
 bool has_tokens(const ModelSpec& spec);

@@ -9,22 +9,28 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
 #include "hardware_models/model/model_layers.hpp"
+#include "hardware_models/spec/machine.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
+
+std::string dtype_of(const ModelFile& file, const DescriptionOptions& options) {
+  return options.dtype.value_or(file.command.dtype.value_or("bf16"));
+}
 
 CellShape shape_for(const ModelFile& file, const DescriptionOptions& options) {
   const TrainingCommand& command = file.command;
   const auto first = [](std::optional<double> stated, auto otherwise) {
     return stated ? *stated : static_cast<double>(otherwise);
   };
-  const std::string dtype = options.dtype.value_or(command.dtype.value_or("bf16"));
+  const std::string dtype = dtype_of(file, options);
   const bool wide = dtype == "fp32" || dtype == "tf32";
   CellShape shape;
   shape.sequence = options.sequence ? *options.sequence
                                     : command.sequence.value_or(usual_sequence(file.max_sequence));
-  if (const std::string why = why_no_sequence(file.spec, shape.sequence); !why.empty()) {
+  if (const std::string why = why_no_sequence(file.spec, file.max_sequence, shape.sequence);
+      !why.empty()) {
     throw UsageError("--sequence: " + why);
   }
   shape.microbatch = first(options.microbatch, command.microbatch.value_or(1));
@@ -110,6 +116,13 @@ void check_options(const ModelFile& file, const DescriptionOptions& options) {
                      {"--expert-tensor", options.expert_tensor.has_value()},
                      {"--sequence-parallel", options.sequence_parallel},
                      {"--dtype", options.dtype.has_value()}});
+  if (has_experts(file.spec)) return;
+  for (const auto& [name, degree] :
+       {std::pair{"--expert", options.expert}, {"--expert-tensor", options.expert_tensor}}) {
+    if (degree.value_or(1) == 1) continue;
+    throw UsageError(
+        fmt::format("{} {}: no layer of the model has experts; leave it out", name, *degree));
+  }
 }
 
 /// "70.6 B", as in papers.
@@ -252,6 +265,9 @@ std::string stages_text(const ModelDescription& model) {
   return text;
 }
 
+/// Whole bytes, as runs have them: sizes may be means over devices.
+ordered_json bytes_json(double bytes) { return count_json(std::round(bytes)); }
+
 ordered_json layer_json(const LayerFacts& layer, bool by_kind) {
   ordered_json object{{"name", layer.name}};
   if (by_kind) {
@@ -264,12 +280,12 @@ ordered_json layer_json(const LayerFacts& layer, bool by_kind) {
     object["forward_us"] = layer.forward_us;
     object["backward_us"] = layer.backward_us;
   }
-  object["parameter_bytes"] = count_json(layer.parameter_bytes);
-  object["output_bytes"] = count_json(layer.output_bytes);
-  object["kept_bytes"] = count_json(layer.kept_bytes);
+  object["parameter_bytes"] = bytes_json(layer.parameter_bytes);
+  object["output_bytes"] = bytes_json(layer.output_bytes);
+  object["kept_bytes"] = bytes_json(layer.kept_bytes);
   if (by_kind) {
-    object["kept_selective_bytes"] = count_json(layer.kept_selective_bytes);
-    object["kept_full_bytes"] = count_json(layer.kept_full_bytes);
+    object["kept_selective_bytes"] = bytes_json(layer.kept_selective_bytes);
+    object["kept_full_bytes"] = bytes_json(layer.kept_full_bytes);
   }
   return object;
 }
@@ -304,6 +320,9 @@ ModelDescription describe(const ModelFile& file, const DescriptionOptions& optio
   model.stages = file.stages;
   model.ranks = file.ranks;
   model.notes = file.notes;
+  if (const std::string dtype = dtype_of(file, options); recipe_of(dtype) != nullptr) {
+    model.notes.push_back(fmt::format("{} is for products alone: bytes are those of bf16", dtype));
+  }
   model.shape = shape_for(file, options);
   model.by_kind = !file.spec.blocks.empty();
   model.has_tokens = has_tokens(file.spec);
@@ -346,8 +365,8 @@ ordered_json description_json(const ModelDescription& model) {
     document["forward_us"] = model.forward_us;
     document["backward_us"] = model.backward_us;
   }
-  document["parameter_bytes"] = count_json(model.parameter_bytes);
-  document["activation_bytes"] = count_json(model.activation_bytes);
+  document["parameter_bytes"] = bytes_json(model.parameter_bytes);
+  document["activation_bytes"] = bytes_json(model.activation_bytes);
   document["edges"] = model.edges;
   ordered_json layers = ordered_json::array();
   for (const LayerFacts& layer : model.layers) layers.push_back(layer_json(layer, model.by_kind));

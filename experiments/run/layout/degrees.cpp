@@ -201,7 +201,8 @@ Batch settle_batch(const Scenario& scenario, const Degrees& degrees) {
     batch.sequence = stated ? *scenario.batch->tokens / batch.microbatch.value_or(1)
                             : usual_sequence(scenario.model.max_sequence);
   }
-  if (const std::string why = why_no_sequence(scenario.model.spec, batch.sequence.value_or(0));
+  if (const std::string why = why_no_sequence(scenario.model.spec, scenario.model.max_sequence,
+                                              batch.sequence.value_or(0));
       batch.sequence && !scenario.batch && !why.empty()) {
     throw InputError("/model/sequence", why);
   }

@@ -317,6 +317,12 @@ TEST_CASE("layers of multi-token prediction that are not read are said to be lef
   CHECK(said(hf_config_with(nemotron, "num_nextn_predict_layers", 1)));
 }
 
+TEST_CASE("notes say nothing of attention where a model has none") {
+  const json mamba{{"model_type", "mamba2"}, {"hidden_size", 4096}, {"num_hidden_layers", 2}};
+  CHECK(model(mamba).notes.empty());
+  CHECK(model(small()).notes.front() == "attention is assumed causal and fused (flash)");
+}
+
 TEST_CASE("numbers of Python that JSON lacks are read where nothing needs them") {
   const std::string mamba = R"({"model_type": "mamba2", "hidden_size": 4096, "num_layers": 2,
     "num_hidden_layers": 2, "note": "to \"Infinity\"", "time_step_limit": [-Infinity, Infinity]})";

@@ -10,6 +10,11 @@
 namespace penstock {
 namespace {
 
+// With a picture of 2304 patches, 576 tokens.
+const std::string reader = R"({"model_type": "qwen3_vl", "num_hidden_layers": 1,
+  "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,
+  "max_position_embeddings": 8192, "vision_config": {}})";
+
 // h 64, 4 heads of 16 and 2 of keys, f 128, V 1000, two blocks.
 const std::string config = R"({ "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
   "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128, "vocab_size": 1000,
@@ -50,9 +55,12 @@ TEST_CASE("describe: a sequence is no longer than its positions, nor shorter tha
   CHECK(described(gpt2)["sequence"] == 1024);
   CHECK_THROWS_WITH_AS(described(gpt2, {.sequence = 1025}),
                        "--sequence: 1025 tokens, but 1024 learned positions", UsageError);
-  const std::string reader = R"({"model_type": "qwen3_vl", "num_hidden_layers": 1,
-    "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,
-    "max_position_embeddings": 8192, "vision_config": {}})";
+  // Its table has two rows more than there are positions.
+  const std::string opt = R"({"model_type": "opt", "hidden_size": 64, "num_hidden_layers": 1,
+    "num_attention_heads": 4, "ffn_dim": 128, "max_position_embeddings": 512})";
+  CHECK(described(opt)["sequence"] == 512);
+  CHECK_THROWS_WITH_AS(described(opt, {.sequence = 513}),
+                       "--sequence: 513 tokens, but 512 learned positions", UsageError);
   CHECK(described(reader, {.sequence = 576})["sequence"] == 576);
   CHECK_THROWS_AS(described(reader, {.sequence = 575}), UsageError);
 }
@@ -66,6 +74,34 @@ TEST_CASE("describe: a tensor group shares weights, a microbatch multiplies what
         one["layers"][0]["parameter_bytes"]);
   CHECK(four["layers"][1]["kept_bytes"] == 4 * one["layers"][1]["kept_bytes"].get<double>());
   CHECK(four["forward_flops_per_token"] == one["forward_flops_per_token"]);
+}
+
+TEST_CASE("describe: bytes are whole, also where patches do not divide among devices") {
+  const auto model = described(reader, {.sequence = 580, .context = 5});
+  CHECK(model["activation_bytes"].is_number_integer());
+  for (const auto& layer : model["layers"]) {
+    CHECK(layer["output_bytes"].is_number_integer());
+    CHECK(layer["kept_bytes"].is_number_integer());
+    CHECK(layer["kept_full_bytes"].is_number_integer());
+  }
+  // 2304 / 5 patches with 1152 numbers of 2 bytes: 1,061,683.2.
+  CHECK(model["layers"][0]["output_bytes"] == 1'061'683);
+}
+
+TEST_CASE("describe: a dense model takes no degrees of experts") {
+  CHECK(described(config, {.expert = 1})["expert"] == 1);
+  CHECK_THROWS_WITH_AS(described(config, {.expert = 3}),
+                       "--expert 3: no layer of the model has experts; leave it out", UsageError);
+  CHECK_THROWS_WITH_AS(described(config, {.tensor = 2, .expert_tensor = 2}),
+                       "--expert-tensor 2: no layer of the model has experts; leave it out",
+                       UsageError);
+}
+
+TEST_CASE("describe: narrow products keep the bytes of bf16, and a note says so") {
+  const auto narrow = described(config, {.dtype = "fp8"}), wide = described(config);
+  CHECK(narrow["parameter_bytes"] == wide["parameter_bytes"]);
+  CHECK(narrow["notes"].back() == "fp8 is for products alone: bytes are those of bf16");
+  CHECK(narrow["notes"].size() == wide["notes"].size() + 1);
 }
 
 TEST_CASE("describe: what predicts further tokens is counted apart") {
