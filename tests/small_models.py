@@ -142,4 +142,5 @@ def format_commands(inputs):
     for name in ARCHITECTURES:
         yield f"describe made/llama.json --arch {name}"
         yield f"describe made/{name}.json --tensor 2 --dtype fp8 --sequence 512"
-        yield f"describe made/{name}.json --context 2 --expert 2 --sequence-parallel --json"
+        yield f"describe made/{name}.json --context 2 --sequence-parallel --json"
+        yield f"describe made/{name}.json --expert 2"
