@@ -9,6 +9,7 @@
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/run/run.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 
@@ -44,6 +45,16 @@ inline TrainingTask llama_task(TrainingRequest request) {
   request.model = shared_model("llama-3.1-8b.json");
   if (request.hardware.empty()) request.hardware = "dgx-h100";
   return read_task(request);
+}
+
+/// A mixture of experts that is small and whose traffic is not.
+inline std::string experts_command(const Scratch& scratch) {
+  return scratch.file(
+      "train.sh",
+      "python pretrain_gpt.py --num-layers 12 --hidden-size 2048 --num-attention-heads 16 "
+      "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 "
+      "--global-batch-size 64 --vocab-size 32768 --bf16 --num-experts 16 --moe-router-topk 4 "
+      "--overlap-moe-expert-parallel-comm --swiglu\n");
 }
 
 /// The run of a layout's scenario, which takes as long as the planner says.

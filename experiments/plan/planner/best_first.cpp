@@ -53,7 +53,7 @@ bool BestFirst::encodes() const { return base_.scenario.codec.encodes(); }
 /// Activations that a rank keeps; 0: all.
 std::uint32_t BestFirst::kept_of(const Item& item) const {
   const auto& all = base_.scenario.offload;
-  return item.offload.value_or(all ? all->keep.value_or(0) : 0);
+  return space_.offloads[item.offload].value_or(all ? all->keep.value_or(0) : 0);
 }
 
 void BestFirst::start() {
@@ -161,8 +161,8 @@ LayoutChoice BestFirst::choice_of(const Item& item) const {
       layout_of(base_.task, space_.degrees[frame.degrees], frame.sequence,
                 space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
                 space_.orders[item.order], item.zero, space_.links[item.link]);
-  if (item.stash > 0) choice.stash = space_.stashes[item.stash - 1];
-  choice.offload = item.offload;
+  choice.stash = space_.stashes[item.stash];
+  choice.offload = space_.offloads[item.offload];
   return choice;
 }
 
@@ -170,26 +170,34 @@ OrderShape BestFirst::shape_of(const Item& item) const {
   return frames_.shape(all_[item.frame], space_.orders[item.order], item.zero == 3);
 }
 
+/// Adds a layout with this codec and offloading, if its order has as many activations. What plain
+/// ones need is no bound of its memory.
+void BestFirst::store(const Item& like, std::size_t stash, std::size_t offload,
+                      std::vector<Item>& items) const {
+  const LayoutChoice& degrees = space_.degrees[like.degrees];
+  if (!goes_with_offload(space_.offloads[offload], degrees, space_.orders[like.order])) return;
+  Item other = like;
+  if (space_.stashes[stash] || space_.offloads[offload]) other.least_bytes = 0;
+  other.number += stash - like.stash + (offload - like.offload) * space_.stashes.size();
+  other.stash = static_cast<std::uint8_t>(stash);
+  other.offload = static_cast<std::uint16_t>(offload);
+  items.push_back(std::move(other));
+}
+
+/// Whether an item stands for another that does not fit.
+bool BestFirst::saves_memory(const Item& item) const {
+  return item.stash >= tried_at_once(space_.stashes) ||
+         item.offload >= tried_at_once(space_.offloads);
+}
+
 /// Codecs and offloading cost time, so they wait until a layout does not fit without.
 void BestFirst::save_memory(const Item& item, std::vector<Item>& items) const {
-  if (item.stash > 0 || item.offload) return;
-  std::uint64_t number = item.number;
-  for (std::uint8_t codec = 0; codec < space_.stashes.size(); ++codec) {
-    Item other = item;
-    other.least_bytes = 0;
-    other.number = ++number;
-    other.stash = static_cast<std::uint8_t>(codec + 1);
-    items.push_back(other);
+  if (saves_memory(item)) return;
+  for (std::size_t i = tried_at_once(space_.stashes); i < space_.stashes.size(); ++i) {
+    store(item, i, item.offload, items);
   }
-  const LayoutChoice choice = choice_of(item);
-  const std::uint32_t most = choice.microbatches * choice.chunks;
-  for (const std::uint32_t keep : space_.offloads) {
-    if (keep >= most) continue;
-    Item other = item;
-    other.least_bytes = 0;
-    other.number = ++number;
-    other.offload = keep;
-    items.push_back(std::move(other));
+  for (std::size_t i = tried_at_once(space_.offloads); i < space_.offloads.size(); ++i) {
+    store(item, item.stash, i, items);
   }
 }
 
@@ -199,7 +207,7 @@ bool BestFirst::waits(Item& item, const OrderHolding& holding, Outcome& outcome)
   const LayoutFrame& frame = all_[item.frame];
   const std::uint32_t ranks = space_.degrees[frame.degrees].pipeline;
   const Placement& placement = *frames_.placement(frame.group, ranks);
-  const bool plain = item.stash == 0;  // codecs make what is kept smaller
+  const bool plain = !space_.stashes[item.stash];  // codecs make what is kept smaller
   if (plain) {
     item.least_bytes = std::max(item.least_bytes, least_bytes_of(placement, *item.prices, holding,
                                                                  {&item.prices->held_bytes, 1}));
@@ -302,7 +310,7 @@ BestFirst::Outcome BestFirst::work(const Item& item) {
 /// Codecs and offloads that save memory count as layouts once they are judged.
 void BestFirst::take(const Item& item, Outcome outcome) {
   const bool judged = outcome.judged || outcome.refused > 0 || outcome.without_memory > 0;
-  if (judged && (item.stash > 0 || item.offload)) ++plan_.legal;
+  if (judged && saves_memory(item)) ++plan_.legal;
   take_frames(item, std::move(outcome.frames));
   if (outcome.frame) {
     all_[item.frame] = *outcome.frame;

@@ -57,8 +57,8 @@ class BestFirst {
     std::uint32_t order = 0;
     std::uint32_t zero = 0;
     std::uint8_t link = 0;
-    std::uint8_t stash = 0;                          // codec + 1; 0: none
-    std::optional<std::uint32_t> offload = {};       // activations kept
+    std::uint8_t stash = 0;                          // of the space
+    std::uint16_t offload = 0;                       // of the space
     double least_bytes = 0;                          // of an order or a layout
     std::shared_ptr<FramePrices> of_frame = {};      // of an order
     std::shared_ptr<const StagePrices> prices = {};  // of a layout
@@ -128,6 +128,8 @@ class BestFirst {
   void leave_undrawn(const JudgedLayout& one);
   void end_search();
   bool wants_front() const;
+  void store(const Item& like, std::size_t stash, std::size_t offload,
+             std::vector<Item>& items) const;
   void save_memory(const Item& item, std::vector<Item>& items) const;
   LayoutChoice choice_of(const Item& item) const;
   void take(const Item& item, Outcome outcome);
@@ -141,6 +143,7 @@ class BestFirst {
   bool may_fit(double bytes) const;
   bool may_fit(const LayoutFrame& frame, std::uint32_t zero) const;
   bool encodes() const;
+  bool saves_memory(const Item& item) const;
   std::uint32_t kept_of(const Item& item) const;
 
   const PlanBase& base_;

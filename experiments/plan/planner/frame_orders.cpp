@@ -46,8 +46,8 @@ std::uint64_t BestFirst::layouts_in(const LayoutFrame& frame, std::uint32_t orde
       std::count_if(space_.zeros.begin(), space_.zeros.end(), [&](std::uint32_t zero) {
         return takes_zero(base_.task, degrees, space_.orders[order], zero);
       });
-  const std::uint64_t links = degrees.pipeline > 1 ? space_.links.size() : 1;
-  return static_cast<std::uint64_t>(zeros) * links;
+  return static_cast<std::uint64_t>(zeros) * links_of(space_, degrees) *
+         storages_of(space_, degrees, space_.orders[order]);
 }
 
 std::uint64_t BestFirst::layouts_in(const LayoutFrame& frame) const {
@@ -135,7 +135,8 @@ void BestFirst::weigh_order(Item one, const std::vector<LayoutFrames::LayerPrice
   const Placement& placement = *frames_.placement(frame.group, degrees.pipeline);
   const auto holding =
       holdings_.of(space_.orders[one.order], placement, degrees.microbatches, kept_of(one));
-  const bool saves = !space_.stashes.empty() || !space_.offloads.empty();
+  const bool saves = space_.stashes.size() > 1 || space_.offloads.size() > 1;
+  const bool plain = !encodes() && !space_.stashes.front() && !space_.offloads.front();
   if (!holding->refusal.empty()) {
     outcome.items.push_back(std::move(one));
     return;
@@ -143,16 +144,16 @@ void BestFirst::weigh_order(Item one, const std::vector<LayoutFrames::LayerPrice
   double least_us = std::numeric_limits<double>::infinity();
   double least_bytes = least_us;
   for (const LayoutFrames::LayerPrices& stack : stacks) {
-    const double bytes = encodes() ? 0
-                                   : bound_rounding * least_bytes_of(placement, stack.prices,
-                                                                     *holding, stack.held_bytes);
+    const double bytes =
+        plain ? bound_rounding * least_bytes_of(placement, stack.prices, *holding, stack.held_bytes)
+              : 0;
     least_bytes = std::min(least_bytes, bytes);
     if (!may_fit(bytes) && !saves) continue;
     one.zero = stack.levels.front();
     least_us =
         std::min(least_us, walked_us(holding->walk, placement, stack.prices.times, shape_of(one)));
   }
-  one.least_bytes = encodes() ? one.least_bytes : std::max(one.least_bytes, least_bytes);
+  one.least_bytes = std::max(one.least_bytes, least_bytes);
   if (!may_fit(least_bytes) && !saves) {
     outcome.without_memory += layouts_in(frame, one.order);
     outcome.least_bytes =
@@ -170,8 +171,9 @@ void BestFirst::add_layout(const Item& item, const FramePrices::One& one, Outcom
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   if (!takes_zero(base_.task, degrees, order, one.zero)) return;
   const bool priced = one.prices->least_bytes < std::numeric_limits<double>::infinity();
-  if (!may_fit(one.prices->least_bytes) && (!priced || space_.stashes.empty())) {
-    ++outcome.without_memory;
+  const bool encoded = space_.stashes.back().has_value();  // some layouts at least
+  if (!may_fit(one.prices->least_bytes) && (!priced || !encoded)) {
+    outcome.without_memory += storages_of(space_, degrees, order);
     const double least = priced ? one.prices->least_bytes : frame.least_bytes;
     outcome.least_bytes = outcome.least_bytes > 0 ? std::min(outcome.least_bytes, least) : least;
     return;
@@ -193,7 +195,11 @@ void BestFirst::add_layout(const Item& item, const FramePrices::One& one, Outcom
         step_bound_us(*frames_.placement(frame.group, degrees.pipeline), times, shape_of(layout));
     layout.bound_us = std::max(layout.bound_us, bound_rounding * bound);
   }
-  outcome.items.push_back(std::move(layout));
+  for (std::size_t stash = 0; stash < tried_at_once(space_.stashes); ++stash) {
+    for (std::size_t offload = 0; offload < tried_at_once(space_.offloads); ++offload) {
+      store(layout, stash, offload, outcome.items);
+    }
+  }
 }
 
 /// Prices one ZeRO level and link codec of a frame.

@@ -1,17 +1,12 @@
 #include "experiments/plan/planner/space/layout_space.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
-#include "experiments/input/files/plain_text.hpp"
 #include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "schedules/partitioners/registry.hpp"
-#include "sim/base/error.hpp"
-#include "sim/base/limits.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock {
@@ -94,8 +89,34 @@ std::vector<std::uint32_t> microbatches_of(const TrainingTask& task) {
   return {task.microbatch, 2 * task.microbatch, 4 * task.microbatch, 8 * task.microbatch};
 }
 
-/// Codecs that keep eight bits of each value.
-std::vector<CodecSpec> codecs_of() { return {{"bfp", {{"bits", 8.0}}}}; }
+/// No codec, and that which keeps eight bits of each value. What is asked for by name needs no
+/// --lossy.
+std::vector<std::optional<CodecSpec>> codecs_of(const char* pointer, const TrainingTask& task,
+                                                const SpaceOptions& options) {
+  const CodecSpec codec{"bfp", {{"bits", 8.0}}};
+  const bool asked = options.lossy || options.only.values_of(pointer) != nullptr;
+  std::vector<std::optional<CodecSpec>> all;
+  if (options.only.allow(pointer, "none")) all.emplace_back();
+  if (asked && task.without.empty() && options.only.allow(pointer, codec.name)) {
+    all.emplace_back(codec);
+  }
+  return all;
+}
+
+/// Activations that a rank keeps on its device; none: all.
+std::vector<std::optional<std::uint32_t>> offloads_of(const TrainingTask& task,
+                                                      const SpaceOptions& options) {
+  const auto* asked = options.only.values_of("/offload/keep");
+  if (asked == nullptr && options.offloads && task.framework == nullptr) {
+    return {std::nullopt, 16, 8, 4, 2, 1};
+  }
+  if (asked == nullptr) return {std::nullopt};
+  std::vector<std::optional<std::uint32_t>> all;
+  for (const std::string& keep : *asked) {
+    all.emplace_back(static_cast<std::uint32_t>(std::stoul(keep)));
+  }
+  return all;
+}
 
 void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSpace& space) {
   const Restrictions& only = options.only;
@@ -118,37 +139,32 @@ void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSp
   }
   if (space.partitions.empty()) std::swap(space.partitions, space.refinements);
   if (task.framework == nullptr) space.module = task.module;
-  if (only.allow("/codec/link", "none")) space.links.emplace_back();
-  // What is asked for by name needs no --lossy or --offload.
-  for (const CodecSpec& codec : codecs_of()) {
-    const auto tries = [&](const char* pointer) {
-      return task.without.empty() && (options.lossy || only.values_of(pointer) != nullptr) &&
-             only.allow(pointer, codec.name);
-    };
-    if (tries("/codec/link")) space.links.emplace_back(codec);
-    if (tries("/codec/stash")) space.stashes.push_back(codec);
-  }
-  if (const auto* asked = only.values_of("/offload/keep")) {
-    for (const std::string& keep : *asked) {
-      space.offloads.push_back(static_cast<std::uint32_t>(std::stoul(keep)));
-    }
-  } else if (options.offloads && task.framework == nullptr) {
-    space.offloads = {16, 8, 4, 2, 1};
-  }
+  space.links = codecs_of("/codec/link", task, options);
+  space.stashes = codecs_of("/codec/stash", task, options);
+  space.offloads = offloads_of(task, options);
+}
+
+/// Combinations of link codecs and storage, legal or not.
+std::uint64_t combinations_of_links(const LayoutSpace& space) {
+  return space.links.size() * tried_at_once(space.stashes) * tried_at_once(space.offloads);
+}
+
+/// Combinations of options, legal or not, with sequence parallelism or without.
+std::uint64_t combinations_of_sequence(const LayoutSpace& space) {
+  return space.recomputations.size() * space.partitions.size() * space.orders.size() *
+         space.zeros.size() * combinations_of_links(space);
 }
 
 /// Combinations of options, legal or not.
 std::uint64_t combinations(const TrainingTask& task, const LayoutSpace& space) {
-  return (task.by_kind ? 2 : 1) * space.recomputations.size() * space.partitions.size() *
-         space.orders.size() * space.zeros.size() * space.links.size();
+  return (task.by_kind ? 2 : 1) * combinations_of_sequence(space);
 }
 
-/// Legal or not.
-std::vector<bool> sequences_of(const TrainingTask& task, const LayoutChoice& degrees,
-                               const Restrictions& only) {
-  if (degrees.tensor == 1 || !task.by_kind) return {true};
+/// Legal or not. Without a tensor group nothing is sharded.
+std::vector<bool> sequences_of(const LayoutChoice& degrees, const Restrictions& only) {
   std::vector<bool> all;
-  if (only.allow("/parallel/sequence", "true")) all.push_back(true);
+  const bool shards = degrees.tensor > 1 && only.allow("/parallel/sequence", "true");
+  if (shards) all.push_back(true);
   if (only.allow("/parallel/sequence", "false")) all.push_back(false);
   return all;
 }
@@ -185,11 +201,10 @@ void leave_out_unknown(const TrainingTask& task, LayoutSpace& space) {
 /// Counts the layouts of legal degrees, and those that rules about options exclude.
 void count_options(const TrainingTask& task, const Restrictions& only, const LayoutChoice& degrees,
                    LayoutSpace& space) {
-  const std::uint64_t of_sequence = space.recomputations.size() * space.partitions.size() *
-                                    space.orders.size() * space.zeros.size() * space.links.size();
+  const std::uint64_t of_sequence = combinations_of_sequence(space);
   for (const Exclusion& one : space.dropped) count(one.rule, one.layouts, space.excluded);
   const std::uint64_t sequences = sequence_choices(task, degrees, only).size();
-  for (const bool sequence : sequences_of(task, degrees, only)) {
+  for (const bool sequence : sequences_of(degrees, only)) {
     if (const char* why = why_no_sequence(task, degrees, sequence)) {
       count(why, of_sequence, space.excluded);
     }
@@ -199,7 +214,8 @@ void count_options(const TrainingTask& task, const Restrictions& only, const Lay
   }
   const std::uint64_t each = sequences * space.partitions.size();
   for (const OrderChoice& order : space.orders) {
-    const std::uint64_t all = space.zeros.size() * space.links.size();
+    const std::uint64_t of_zero = combinations_of_links(space);
+    const std::uint64_t all = space.zeros.size() * of_zero;
     if (const char* why = why_no_order(task, degrees, order)) {
       count(why, each * space.recomputations.size() * all, space.excluded);
       continue;
@@ -214,12 +230,15 @@ void count_options(const TrainingTask& task, const Restrictions& only, const Lay
     for (const std::uint32_t zero : space.zeros) {
       const char* why = why_no_zero(task, degrees, order, zero);
       if (why == nullptr) ++zeros;
-      if (why != nullptr) count(why, outer * space.links.size(), space.excluded);
+      if (why != nullptr) count(why, outer * of_zero, space.excluded);
     }
-    const std::uint64_t links = degrees.pipeline > 1 ? space.links.size() : 1;
-    count("one rank sends no activations", outer * zeros * (space.links.size() - links),
+    const std::uint64_t links = links_of(space, degrees);
+    const std::uint64_t sent = space.links.empty() ? 0 : links * (of_zero / space.links.size());
+    const std::uint64_t legal = links * storages_of(space, degrees, order);
+    count("one rank sends no activations", outer * zeros * (of_zero - sent), space.excluded);
+    count("a rank has no more activations than it keeps", outer * zeros * (sent - legal),
           space.excluded);
-    space.legal += outer * zeros * links;
+    space.legal += outer * zeros * legal;
   }
 }
 
@@ -284,40 +303,32 @@ void add_excluded(std::string_view rule, std::uint64_t layouts, std::vector<Excl
   }
 }
 
+bool goes_with_offload(const std::optional<std::uint32_t>& keep, const LayoutChoice& degrees,
+                       const OrderChoice& order) {
+  return !keep || *keep < degrees.microbatches * order.chunks;
+}
+
+std::uint64_t links_of(const LayoutSpace& space, const LayoutChoice& degrees) {
+  if (degrees.pipeline > 1) return space.links.size();
+  return static_cast<std::uint64_t>(
+      std::count(space.links.begin(), space.links.end(), std::nullopt));
+}
+
+std::uint64_t storages_of(const LayoutSpace& space, const LayoutChoice& degrees,
+                          const OrderChoice& order) {
+  std::uint64_t offloads = 0;
+  for (std::size_t i = 0; i < tried_at_once(space.offloads); ++i) {
+    if (goes_with_offload(space.offloads[i], degrees, order)) ++offloads;
+  }
+  return tried_at_once(space.stashes) * offloads;
+}
+
 std::vector<bool> sequence_choices(const TrainingTask& task, const LayoutChoice& degrees,
                                    const Restrictions& only) {
-  std::vector<bool> all = sequences_of(task, degrees, only);
+  std::vector<bool> all = sequences_of(degrees, only);
   std::erase_if(all,
                 [&](bool sequence) { return why_no_sequence(task, degrees, sequence) != nullptr; });
   return all;
-}
-
-void refuse_codecs(const Framework& framework, const SpaceOptions& options) {
-  const bool unknown = options.offloads && !framework.offloads_layers;
-  std::string asked = options.lossy ? "--lossy" : unknown ? "--offload" : "";
-  for (const char* pointer : {"/codec/link", "/codec/stash", "/offload/keep"}) {
-    if (options.only.values_of(pointer) != nullptr) asked = fmt::format("--only {}", pointer);
-  }
-  if (asked.empty()) return;
-  throw UsageError(
-      fmt::format("{}: {} has no codecs and no offloading by activation{}; leave it out, "
-                  "or give --for any",
-                  asked, framework.name, framework.offloads_layers ? "" : " or by layer"));
-}
-
-SpaceOptions space_options(const SpaceRequest& request, const Framework* framework) {
-  SpaceOptions options{
-      .only = Restrictions(request.only), .lossy = request.lossy, .offloads = request.offloads};
-  for (const std::string& name : request.partitions) {
-    if (find_named(partitioner_entries(), name) != nullptr) continue;
-    throw UsageError(fmt::format("--partitions {}: {}", fmt::join(request.partitions, ","),
-                                 unknown_text(fmt::format("partitioner \"{}\"", name), name,
-                                              names_of(partitioner_entries()))));
-  }
-  if (framework != nullptr) options.partitions = split_names(framework->cuts);
-  if (!request.partitions.empty()) options.partitions = request.partitions;
-  if (framework != nullptr) refuse_codecs(*framework, options);
-  return options;
 }
 
 LayoutSpace space_of(const TrainingTask& task, const SpaceOptions& options) {

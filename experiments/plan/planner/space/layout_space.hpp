@@ -36,14 +36,22 @@ struct LayoutSpace {
   std::vector<std::string> refinements;
   // Where a model has one: its first layers, tried apart from the others on the best layouts.
   std::string module;
-  // Only for layouts that do not fit without: they cost time and save memory.
-  std::vector<CodecSpec> stashes;
-  std::vector<std::uint32_t> offloads;  // activations that a rank keeps
+  // Codecs of kept activations, and how many of these a rank keeps on its device. Where the first
+  // is none, the others are only for layouts that do not fit without: they cost time and save
+  // memory.
+  std::vector<std::optional<CodecSpec>> stashes;
+  std::vector<std::optional<std::uint32_t>> offloads;
 
   std::vector<Exclusion> excluded;
   std::vector<Exclusion> dropped;  // options, by rules of a framework: of each of `degrees`
-  std::uint64_t legal = 0;         // layouts, without those of `stashes` and `offloads`
+  std::uint64_t legal = 0;         // layouts, without those that others give way to for memory
 };
+
+/// How many of `stashes` or `offloads`, from the first, all layouts are tried with.
+template <class Value>
+std::size_t tried_at_once(const std::vector<std::optional<Value>>& values) {
+  return values.empty() || values.front() ? values.size() : 1;
+}
 
 struct SpaceOptions {
   Restrictions only;
@@ -77,6 +85,13 @@ LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequ
                        const RecomputeChoice& recompute, const std::string& partition,
                        const OrderChoice& order, std::uint32_t zero,
                        const std::optional<CodecSpec>& link);
+/// Whether a rank of an order ever has more activations than it keeps on its device.
+bool goes_with_offload(const std::optional<std::uint32_t>& keep, const LayoutChoice& degrees,
+                       const OrderChoice& order);
+/// Layouts that differ in link codec, or in how activations are kept, and are all tried.
+std::uint64_t links_of(const LayoutSpace& space, const LayoutChoice& degrees);
+std::uint64_t storages_of(const LayoutSpace& space, const LayoutChoice& degrees,
+                          const OrderChoice& order);
 /// Whether layouts of an order take a module that is not cut with the others.
 bool goes_with_module(const ScheduleEntry& rule);
 /// The places that a space has for the module of a model, beside a layout of the others.

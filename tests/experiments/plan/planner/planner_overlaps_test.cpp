@@ -11,16 +11,6 @@
 namespace penstock::testing {
 namespace {
 
-/// A mixture of experts that is small and whose traffic is not.
-std::string experts_command(const Scratch& scratch) {
-  return scratch.file(
-      "train.sh",
-      "python pretrain_gpt.py --num-layers 12 --hidden-size 2048 --num-attention-heads 16 "
-      "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 "
-      "--global-batch-size 64 --vocab-size 32768 --bf16 --num-experts 16 --moe-router-topk 4 "
-      "--overlap-moe-expert-parallel-comm --swiglu\n");
-}
-
 /// The plan by bounds, held against simulating all its layouts: the best of ten families and the
 /// front. No bound is above what a simulation gave, else planning throws.
 LayoutPlan checked_plan(const TrainingRequest& request, const std::vector<std::string>& only,
