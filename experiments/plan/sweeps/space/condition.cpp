@@ -131,11 +131,12 @@ void check_text(const std::string& text, const Varied& varied) {
 
 /// Numbers are compared with numbers; a text equals one that its other side takes, or differs.
 void check_comparable(const Condition& condition, const std::vector<Varied>& varied) {
-  const auto& [left, relation, right, source] = condition;
+  const Operand &left = condition.left, &right = condition.right;
   if (left.value == Operand::constant && right.value == Operand::constant) {
     throw InputError("no side is a pointer; expected such as /a/b <= 2*/c/d");
   }
-  const bool orders = relation != Relation::equal && relation != Relation::unequal;
+  const bool orders =
+      condition.relation != Relation::equal && condition.relation != Relation::unequal;
   if (orders || left.factor != 1 || right.factor != 1) {
     check_numbers(left, varied);
     check_numbers(right, varied);

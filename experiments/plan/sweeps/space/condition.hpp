@@ -41,7 +41,8 @@ struct Condition {
   Operand left;
   Relation relation = Relation::equal;
   Operand right;
-  std::string source;  // as the user wrote it
+  std::string source;       // as the user wrote it
+  std::string option = {};  // that gave it, "--where /m >= 4"; empty: a file
 
   /// `values`: JSON texts of a configuration. Texts only equal or differ.
   bool holds(const std::vector<std::string>& values) const;

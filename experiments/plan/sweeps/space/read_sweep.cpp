@@ -192,12 +192,17 @@ void add_arguments(const SweepArguments& arguments, SweepRequest& request) {
     }
     request.results.push_back(pointer);
   }
-  if (arguments.sample) request.sample = arguments.sample;
+  if (arguments.sample) {
+    request.sample = arguments.sample;
+    request.sample->option = fmt::format("--sample {}", request.sample->count);
+  }
   for (const std::string& text : arguments.conditions) {
+    const std::string option = "--where " + text;
     try {
       request.conditions.push_back(condition_of(text, request.axes));
+      request.conditions.back().option = option;
     } catch (const InputError& error) {
-      throw UsageError(fmt::format("--where {}: {}", text, error.what()));
+      throw UsageError(fmt::format("{}: {}", option, error.what()));
     }
   }
 }

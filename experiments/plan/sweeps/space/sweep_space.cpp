@@ -1,11 +1,13 @@
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/random/sobol.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -25,6 +27,12 @@ namespace {
 constexpr std::uint64_t most_configurations = 1'000'000'000;
 constexpr std::uint64_t most_candidates = 50'000'000;  // with conditions
 constexpr std::uint64_t most_coordinates = 50'000'000;
+
+/// Throws for what an option says, or, without one, for a place in a file.
+[[noreturn]] void refuse(const std::string& option, const char* place, const std::string& what) {
+  if (!option.empty()) throw UsageError(option + ": " + what);
+  throw InputError(place, what);
+}
 
 /// The first step of a pointer, which is taken off.
 std::string_view take_step(std::string_view& pointer) {
@@ -58,9 +66,60 @@ void check_pointers_differ(const SweepRequest& request) {
           *lost == pointer ? pointer + " varies twice; give all its values together"
                            : fmt::format("{} overwrites {}, which varies before it; give {} first",
                                          pointer, *lost, pointer);
-      if (!axis.option.empty()) throw UsageError(axis.option + ": " + what);
-      throw InputError("/vary", what);
+      refuse(axis.option, "/vary", what);
     }
+  }
+}
+
+/// How a range without steps gets some.
+std::string steps_text(const Axis& axis) {
+  if (axis.option.empty()) {
+    return "give \"step\", \"points\" or \"factor\", or a \"sample\"";
+  }
+  const Progression& range = *axis.values.front().progression;
+  const std::string ends = json_number(range.from) + ".." + json_number(range.to);
+  return fmt::format("give {0}:STEP, {0}*FACTOR or --sample N", ends);
+}
+
+/// Whether neighbours in a range are rounded to one number.
+bool repeats(const Progression& range) {
+  for (std::uint64_t i = 1; i < range.count; ++i) {
+    const double before = range.at(i - 1), number = range.at(i);
+    if (number == before) return true;
+    const double step = range.logarithmic  // those that follow are further apart
+                            ? number - before - 1
+                            : (range.to - range.from) / static_cast<double>(range.count - 1);
+    if (!range.whole || step >= 1) return false;
+  }
+  return false;
+}
+
+/// The values of an axis that come twice.
+std::optional<std::vector<std::string>> repeated(const Axis& axis) {
+  for (const ValueList& values : axis.values) {
+    if (values.progression && !repeats(*values.progression)) return std::nullopt;
+  }
+  std::set<std::vector<std::string>> known;
+  for (std::uint64_t i = 0; i < axis.size(); ++i) {
+    std::vector<std::string> one;
+    for (const ValueList& values : axis.values) one.push_back(values.text(i));
+    if (!known.insert(one).second) return one;
+  }
+  return std::nullopt;
+}
+
+void check_values(const Axis& axis) {
+  for (std::size_t i = 1; i < axis.values.size(); ++i) {
+    if (axis.values[i].size() == axis.size()) continue;
+    refuse(
+        axis.option, "/vary",
+        fmt::format("{} has {} values and {} has {}; those that go together have equally many",
+                    axis.pointers.front(), axis.size(), axis.pointers[i], axis.values[i].size()));
+  }
+  if (const auto twice = repeated(axis)) {
+    refuse(axis.option, "/vary",
+           fmt::format("{} {} {} twice; give each value once", fmt::join(axis.pointers, " and "),
+                       twice->size() > 1 ? "have" : "has", fmt::join(*twice, " and ")));
   }
 }
 
@@ -69,38 +128,27 @@ void check_axes(const SweepRequest& request) {
   check_pointers_differ(request);
   for (const Axis& axis : request.axes) {
     if (!request.sample && axis.is_continuous()) {
-      throw InputError("/vary", fmt::format("{} has no steps; give \"step\", \"points\" or "
-                                            "\"factor\", or a \"sample\"",
-                                            axis.pointers.front()));
+      refuse(axis.option, "/vary",
+             fmt::format("{} has no steps; {}", axis.pointers.front(), steps_text(axis)));
     }
-    for (std::size_t i = 1; i < axis.values.size(); ++i) {
-      if (axis.values[i].size() == axis.size()) continue;
-      throw InputError(
-          "/vary",
-          fmt::format("{} has {} values and {} has {}; those that go together have "
-                      "equally many",
-                      axis.pointers.front(), axis.size(), axis.pointers[i], axis.values[i].size()));
-    }
+    check_values(axis);
   }
 }
 
 std::uint64_t count_of(const SweepRequest& request) {
-  const std::uint64_t most = request.conditions.empty() ? most_configurations : most_candidates;
-  const auto refuse = [&] {
-    throw InputError("/vary", fmt::format("there are more than {} configurations{}", most,
-                                          request.conditions.empty() ? "" : " to choose from"));
-  };
   if (request.sample) {
-    if (request.sample->count > most) refuse();
-    if (request.sample->count * request.axes.size() > most_coordinates) {
-      throw InputError("/sample/count",
-                       fmt::format("count times axes is above {}", most_coordinates));
-    }
-    return request.sample->count;
+    const auto& [method, count, seed, option] = *request.sample;
+    if (count * request.axes.size() <= most_coordinates) return count;
+    refuse(option, "/sample/count", fmt::format("count times axes is above {}", most_coordinates));
   }
+  const std::uint64_t most = request.conditions.empty() ? most_configurations : most_candidates;
   std::uint64_t count = 1;
   for (const Axis& axis : request.axes) {
-    if (axis.size() > most || count * axis.size() > most) refuse();
+    if (axis.size() > most || count * axis.size() > most) {
+      refuse(axis.option, "/vary",
+             fmt::format("there are more than {} configurations{}", most,
+                         request.conditions.empty() ? "" : " to choose from"));
+    }
     count *= axis.size();
   }
   return count;
@@ -197,9 +245,10 @@ std::string hash_of(const SweepRequest& request, const std::string& base_hash) {
   return hash_of_texts(texts);
 }
 
-/// The condition that no configuration fulfils, or with which those before leave none.
-std::string emptying_text(const std::vector<Condition>& conditions, std::uint64_t candidates,
-                          const std::function<std::vector<std::string>(std::uint64_t)>& values) {
+/// Names the condition that no configuration fulfils, or with which those before leave none.
+[[noreturn]] void refuse_conditions(
+    const std::vector<Condition>& conditions, std::uint64_t candidates,
+    const std::function<std::vector<std::string>(std::uint64_t)>& values) {
   std::vector<std::uint64_t> alone(conditions.size()), so_far(conditions.size());
   for (std::uint64_t number = 0; number < candidates; ++number) {
     const std::vector<std::string> one = values(number);
@@ -213,13 +262,15 @@ std::string emptying_text(const std::vector<Condition>& conditions, std::uint64_
   }
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     if (alone[i] > 0) continue;
-    return fmt::format("none of {} fulfils {}", counted(candidates, "configuration"),
-                       conditions[i].source);
+    refuse(conditions[i].option, "/where",
+           fmt::format("none of {} fulfils {}", counted(candidates, "configuration"),
+                       conditions[i].source));
   }
   const auto last =
       static_cast<std::size_t>(std::find(so_far.begin(), so_far.end(), 0) - so_far.begin());
-  return fmt::format("{} fulfil {}, but none of them the conditions before it", alone[last],
-                     conditions[last].source);
+  refuse(conditions[last].option, "/where",
+         fmt::format("{} fulfil {}, but none of them the conditions before it", alone[last],
+                     conditions[last].source));
 }
 
 bool all_hold(const std::vector<Condition>& conditions, const std::vector<std::string>& values) {
@@ -278,9 +329,8 @@ void SweepSpace::keep_fitting() {
   }
   size_ = kept_.size();
   if (size_ > 0) return;
-  throw InputError("/where",
-                   emptying_text(request_.conditions, candidates_,
-                                 [&](std::uint64_t number) { return candidate(number); }));
+  refuse_conditions(request_.conditions, candidates_,
+                    [&](std::uint64_t number) { return candidate(number); });
 }
 
 std::vector<std::string> SweepSpace::values(std::uint64_t number) const {

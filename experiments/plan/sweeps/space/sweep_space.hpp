@@ -20,7 +20,8 @@ constexpr std::uint32_t most_sampled = 50'000'000;
 struct Sample {
   SampleMethod method = SampleMethod::sobol;
   std::uint64_t count = 0;
-  std::uint64_t seed = 1;  // of random ones
+  std::uint64_t seed = 1;   // of random ones
+  std::string option = {};  // that gave it, "--sample 64"; empty: a file
 };
 
 /// "random" or "sobol". Throws InputError.
@@ -61,8 +62,9 @@ std::string hash_of_base(const SweepRequest& request);
 /// The configurations of a sweep, numbered from 0. Thread-safe.
 class SweepSpace {
  public:
-  /// Throws InputError for axes that do not fit a sample, or the other way round, and for more
-  /// configurations than supported.
+  /// Throws for axes that do not fit a sample, or the other way round, for a value that an axis has
+  /// twice, for conditions that no configuration fulfils, and for more configurations than
+  /// supported: UsageError for what an option says, InputError for what a file does.
   explicit SweepSpace(SweepRequest request);
 
   const SweepRequest& request() const { return request_; }
