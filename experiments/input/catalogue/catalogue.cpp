@@ -324,14 +324,14 @@ bool is_machine_file(const Catalogue& catalogue, const std::string& value) {
   return is_path && !catalogue.contains(value);
 }
 
-Machine machine_of_option(const Catalogue& catalogue, const std::string& value) {
+Machine machine_of_option(const Catalogue& catalogue, const std::string& value,
+                          std::string_view option) {
   if (is_machine_file(catalogue, value)) return machine_of_file(catalogue, value);
   const CatalogueItem* item = find_item(catalogue, "machine", value);
   if (item == nullptr) {
-    throw UsageError("--hardware: " +
-                     unknown_text(fmt::format("machine \"{}\"", value), value,
-                                  names_of_items(catalogue, "machine")) +
-                     ", or a file that ends in .json");
+    throw UsageError(fmt::format("{}: {}, or a file that ends in .json", option,
+                                 unknown_text(fmt::format("machine \"{}\"", value), value,
+                                              names_of_items(catalogue, "machine"))));
   }
   return with_topology(machine_of(catalogue, *item));
 }

@@ -79,9 +79,10 @@ nlohmann::ordered_json catalogue_json(const Catalogue& catalogue);
 /// that ends in .json.
 bool is_machine_file(const Catalogue& catalogue, const std::string& value);
 
-/// The machine that --hardware names, with its topology: one of the catalogue, or a user's file.
+/// The machine that an option names, with its topology: one of the catalogue, or a user's file.
 /// Throws UsageError that lists the machines, and InputError with the file's name in front.
-Machine machine_of_option(const Catalogue& catalogue, const std::string& value);
+Machine machine_of_option(const Catalogue& catalogue, const std::string& value,
+                          std::string_view option = "--hardware");
 
 /// Where the constants of some item come from, by name.
 struct Provenance {

@@ -380,7 +380,7 @@ LayoutPlan BestFirst::run() {
 
 LayoutPlan plan_layouts(const TrainingTask& task, const Catalogue& catalogue,
                         const PlannerOptions& options) {
-  const PlanBase base = plan_base(task, catalogue);
+  const PlanBase base = about_settings(task, [&] { return plan_base(task, catalogue); });
   check_documents(base);
   const LayoutSpace space = space_of(task, options.space);
   LayoutPlan plan = BestFirst(base, space, options).run();

@@ -240,6 +240,7 @@ std::vector<TrainingTask> compared_tasks(const Options& options, const Catalogue
     for (const std::uint32_t count : counts) {
       TrainingRequest request = request_of(options);
       request.hardware = machine;
+      request.hardware_option = "--compare-hardware";
       request.devices = count;
       tasks.push_back(task_of(options, request, catalogue));
     }

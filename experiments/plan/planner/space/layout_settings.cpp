@@ -52,7 +52,48 @@ bool applies(const SingleSetting& setting, const LayoutChoice& choice) {
   return recomputes && goes_with(*key, choice.zero);
 }
 
+/// Whether a pointer is another one or leads to it.
+bool leads_to(std::string_view pointer, std::string_view other) {
+  return other.starts_with(pointer) &&
+         (other.size() == pointer.size() || other[pointer.size()] == '/');
+}
+
 }  // namespace
+
+void refuse_one_order(const Scenario& scenario, const std::string& source) {
+  const auto& schedule = scenario.schedule;
+  const auto refuse = [&](const std::string& key, const char* what) {
+    throw InputError(source, "/schedule/" + key, what);
+  };
+  if (schedule.communication == Communicating::written) {
+    refuse("communication",
+           "tensors of layouts move as soon as they are there; leave it out, and penstock search "
+           "--communication places the SENDs and RECVs of one");
+  }
+  if (schedule.exchanges == Exchanges::apart) {
+    refuse("exchanges",
+           "layouts have exchanges inside passes; leave it out, and set it in the scenario of one");
+  }
+  if (schedule.settings.empty()) return;
+  refuse(schedule.settings.begin()->first,
+         "layouts choose the options of their schedules; leave it out");
+}
+
+void refuse_setting(const TrainingTask& task, const InputError& error) {
+  const std::string& where = error.where();
+  const bool other_file = !error.file().empty() && error.file() != task.source;
+  if (other_file || where.empty()) return;
+  for (const auto& [option, texts] :
+       {std::pair{"--change", &task.changes}, std::pair{"--set", &task.settings}}) {
+    for (const std::string& text : *texts) {
+      for (const SingleSetting& setting : single_settings_of(option, text)) {
+        if (!leads_to(where, setting.pointer) && !leads_to(setting.pointer, where)) continue;
+        const std::string place = where == setting.pointer ? "" : where + ": ";
+        throw UsageError(fmt::format("{} {}: {}{}", option, text, place, error.message()));
+      }
+    }
+  }
+}
 
 bool goes_with_zero(std::string_view pointer, std::uint32_t zero) {
   const PartialKey* key = partial_key(pointer);

@@ -289,24 +289,6 @@ ordered_json partition_section(const LayoutChoice& choice) {
           {"name", choice.partition}};
 }
 
-/// Refuses what belongs to one order, of which layouts choose their own.
-void refuse_one_order(const ScheduleSection& schedule, const std::string& source) {
-  if (schedule.communication == Communicating::written) {
-    throw in_file(source,
-                  InputError("/schedule/communication",
-                             "tensors of layouts move as soon as they are there; leave it out, and "
-                             "penstock search --communication places the SENDs and RECVs of one"));
-  }
-  if (schedule.exchanges == Exchanges::apart) {
-    throw in_file(source, InputError("/schedule/exchanges",
-                                     "layouts have exchanges inside passes; leave it out, and set "
-                                     "it in the scenario of one"));
-  }
-  if (schedule.settings.empty()) return;
-  throw in_file(source, InputError("/schedule/" + schedule.settings.begin()->first,
-                                   "layouts choose the options of their schedules; leave it out"));
-}
-
 }  // namespace
 
 TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue) {
@@ -326,7 +308,8 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
       .hardware = own_machine ? path_seen_from(folder, request.hardware) : request.hardware,
       .hardware_is_file = own_machine,
       .devices = request.devices,
-      .machine_devices = machine_of_option(catalogue, request.hardware).devices,
+      .machine_devices =
+          machine_of_option(catalogue, request.hardware, request.hardware_option).devices,
       .sequence = request.sequence,
       .microbatch = request.microbatch.value_or(1),
       .states_microbatch = request.microbatch.has_value(),
@@ -334,8 +317,11 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
       .changes = request.changes,
       .writer = request.writer,
       .training = request.training};
-  const Scenario scenario = parse_scenario(layout_document(task, stated_layout(task)), task.source);
-  refuse_one_order(scenario.schedule, task.source);
+  const Scenario scenario = about_settings(task, [&] {
+    Scenario plain = parse_scenario(layout_document(task, stated_layout(task)), task.source);
+    refuse_one_order(plain, task.source);
+    return plain;
+  });
   task.shard_groups = scenario.memory.shard_groups.value_or(1);
   task.by_kind = scenario.model.by_kind();
   task.dtype = scenario.model.dtype.value_or("bf16");

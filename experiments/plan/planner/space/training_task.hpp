@@ -11,6 +11,7 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/run/training_cost.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 
@@ -65,15 +66,16 @@ struct TrainingRequest {
   std::optional<std::uint32_t> microbatch = {};
   std::optional<std::uint32_t> global_batch = {};
   std::string output = {};  // the file that the scenario goes to; empty or "-": standard output
-  std::vector<std::string> settings = {};  // of every scenario, as for --set
-  std::vector<std::string> changes = {};   // behind these, as for --change
-  std::string writer = "penstock new";     // named in scenarios
-  WholeTraining training = {};             // whose days and cost are asked
+  std::vector<std::string> settings = {};      // of every scenario, as for --set
+  std::vector<std::string> changes = {};       // behind these, as for --change
+  std::string writer = "penstock new";         // named in scenarios
+  WholeTraining training = {};                 // whose days and cost are asked
+  std::string hardware_option = "--hardware";  // that names the machine, for error texts
 };
 
 /// Reads the model and looks up the machine. Throws UsageError for an unknown machine, a model on
-/// standard input and an output without a folder, InputError for a
-/// model that a scenario refuses.
+/// standard input, an output without a folder and a wrong setting, InputError for a model that a
+/// scenario refuses.
 TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue);
 
 /// The task without the layers of its module, on some of its devices; `whole` is a scenario of the
@@ -92,6 +94,24 @@ bool goes_with_zero(std::string_view pointer, std::uint32_t zero);
 /// A plain layout that the settings of a task say something of: operators ask for selective
 /// recomputation, gathers of weights for a ZeRO level. Throws UsageError where there is none.
 LayoutChoice stated_layout(const TrainingTask& task);
+
+/// Throws InputError for what belongs to one order, of which layouts choose their own.
+void refuse_one_order(const Scenario& scenario, const std::string& source);
+
+/// Throws UsageError that names the setting, "--change /pointer=value", where what is wrong with a
+/// scenario of a task is at, below or above its pointer.
+void refuse_setting(const TrainingTask& task, const InputError& error);
+
+/// Runs a step that reads a scenario of a task; a wrong setting is refused so.
+template <class Step>
+auto about_settings(const TrainingTask& task, Step step) {
+  try {
+    return step();
+  } catch (const InputError& error) {
+    refuse_setting(task, error);
+    throw;
+  }
+}
 
 /// Applies those settings that say something of a layout to its document and keeps the order of the
 /// sections. `option` is where they come from.

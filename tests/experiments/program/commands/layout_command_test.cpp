@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/program.hpp"
@@ -182,6 +183,25 @@ TEST_CASE("layout replaces what it wrote, names what is older, and looks before 
   CHECK(refused.code == 2);
   CHECK(says(refused.errors, "made/layout_2.json: it exists, and nothing in it says"));
   CHECK(refused.output.empty());
+}
+
+TEST_CASE("layout names the option that is wrong, and what of it") {
+  const std::vector<std::pair<Texts, std::string>> cases{
+      {{"--compare-hardware", "nope"}, "--compare-hardware: unknown machine \"nope\"; known: "},
+      {{"--change", "/hardware/nic_efficiency=2"},
+       "--change /hardware/nic_efficiency=2: 2 is not a number from 1e-06 to 1 "},
+      {{"--change", "/hardware/stack=nope"}, "--change /hardware/stack=nope: unknown name "},
+      {{"--set", "/hardware/nic_efficiency=0.5,/hardware/nope=1"},
+       "--set /hardware/nic_efficiency=0.5,/hardware/nope=1: unknown key \"nope\"; known: "},
+      {{"--set", "/schedule/communication=written"},
+       "--set /schedule/communication=written: tensors of layouts move as soon as they are there"},
+      {{"--set", "/batch={}"}, "--set /batch={}: /batch/lengths: \"lengths\" is missing"}};
+  for (const auto& [options, error] : cases) {
+    CAPTURE(error);
+    const ProgramRun refused = layouts_with(options);
+    CHECK(refused.code == 2);
+    CHECK(refused.errors.starts_with("penstock: error: " + error));
+  }
 }
 
 }  // namespace
