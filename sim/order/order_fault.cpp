@@ -65,16 +65,16 @@ std::string named(Pass pass, const Action& like) {
   return text(Action(pass, like.stage, like.microbatch));
 }
 
-std::string before(const Action& action, Pass needed) {
-  return fmt::format("{} precedes {}", text(action), named(needed, action));
+std::string lacks(const Action& action, Pass needed) {
+  return fmt::format("{} has no {} before it", text(action), named(needed, action));
 }
 
 /// The fault of an E, an L or a U.
 std::string fault_of_upkeep(const Action& action, const Seen& seen) {
   const bool ended = seen.has(action, Pass::backward) || seen.has(action, Pass::backward_weight);
-  if (action.pass == Pass::update) return ended ? "" : before(action, Pass::backward);
+  if (action.pass == Pass::update) return ended ? "" : lacks(action, Pass::backward);
   const Pass needed = action.pass == Pass::evict ? Pass::forward : Pass::evict;
-  if (!seen.has(action, needed)) return before(action, needed);
+  if (!seen.has(action, needed)) return lacks(action, needed);
   if (!ended && !seen.has(action, Pass::backward_input)) return {};
   return fmt::format("{} follows the backward that reads the activation", text(action));
 }
@@ -94,9 +94,9 @@ std::string fault_of(const Action& action, const Seen& seen) {
   if (seen.has(action, pass)) return fmt::format("{} occurs twice", text(action));
   if (pass == Pass::forward) return {};
   if (pass > Pass::recompute) return fault_of_upkeep(action, seen);
-  if (!seen.has(action, Pass::forward)) return before(action, Pass::forward);
+  if (!seen.has(action, Pass::forward)) return lacks(action, Pass::forward);
   if (seen.has(action, Pass::evict) && !seen.has(action, Pass::load)) {
-    return before(action, Pass::load);
+    return lacks(action, Pass::load);
   }
   if (pass == Pass::recompute) return recompute_fault(action, seen);
   const Pass other = pass == Pass::backward ? Pass::backward_input : Pass::backward;
@@ -106,7 +106,7 @@ std::string fault_of(const Action& action, const Seen& seen) {
         named(other, action));
   }
   if (pass == Pass::backward_weight && !seen.has(action, Pass::backward_input)) {
-    return fmt::format("{} has no {} before it", text(action), named(Pass::backward_input, action));
+    return lacks(action, Pass::backward_input);
   }
   return {};
 }

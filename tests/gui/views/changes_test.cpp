@@ -82,7 +82,7 @@ TEST_CASE("order: where an op may not go, the drag says why and changes nothing"
   const QPointF from = opened.middle_of(opened.op("0B0"));
   const QRectF first = opened.canvas().place_of_task(opened.op("0F0"));
   drag_slowly(opened, from, {first.left() + 2, first.center().y()}, [] {});
-  CHECK(opened.window.message() == "Not moved: in that order 0B0 precedes 0F0");
+  CHECK(opened.window.message() == "Not moved: in that order 0B0 has no 0F0 before it");
   CHECK(order_of(opened.run(), 0) == before);
   CHECK(opened.canvas().selected() == opened.op("0B0"));
 }

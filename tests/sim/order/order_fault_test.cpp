@@ -63,9 +63,9 @@ TEST_CASE("an action done twice is named at its second place") {
 }
 
 TEST_CASE("a backward before its forward is named") {
-  CHECK(fault_of("0B0,0F0") == "rank 0, action 0: 0B0 precedes 0F0");
-  CHECK(fault_of("0F0,0I1,0F1") == "rank 0, action 1: 0I1 precedes 0F1");
-  CHECK(fault_of("0F0,0B1") == "rank 0, action 1: 0B1 precedes 0F1");
+  CHECK(fault_of("0B0,0F0") == "rank 0, action 0: 0B0 has no 0F0 before it");
+  CHECK(fault_of("0F0,0I1,0F1") == "rank 0, action 1: 0I1 has no 0F1 before it");
+  CHECK(fault_of("0F0,0B1") == "rank 0, action 1: 0B1 has no 0F1 before it");
 }
 
 TEST_CASE("W needs its I before it, and B goes with neither") {
@@ -91,14 +91,14 @@ TEST_CASE("E, L and U stand behind what they are about, L in front of the backwa
                  w = Pass::backward_weight, e = Pass::evict, l = Pass::load, u = Pass::update;
   CHECK(fault_with({f, e, l, b, u}) == "none");
   CHECK(fault_with({f, e, l, i, w, u}) == "none");
-  CHECK(fault_with({e, f, l, b}) == "rank 0, action 0: 0E0 precedes 0F0");
-  CHECK(fault_with({f, l, e, b}) == "rank 0, action 1: 0L0 precedes 0E0");
-  CHECK(fault_with({f, e, b, l}) == "rank 0, action 2: 0B0 precedes 0L0");
+  CHECK(fault_with({e, f, l, b}) == "rank 0, action 0: 0E0 has no 0F0 before it");
+  CHECK(fault_with({f, l, e, b}) == "rank 0, action 1: 0L0 has no 0E0 before it");
+  CHECK(fault_with({f, e, b, l}) == "rank 0, action 2: 0B0 has no 0L0 before it");
   CHECK(fault_with({f, e, e, l, b}) == "rank 0, action 2: 0E0 occurs twice");
   CHECK(fault_with({f, b, e}) ==
         "rank 0, action 2: 0E0 follows the backward that reads the activation");
-  CHECK(fault_with({f, u, b}) == "rank 0, action 1: 0U0 precedes 0B0");
-  CHECK(fault_with({f, i, u, w}) == "rank 0, action 2: 0U0 precedes 0B0");
+  CHECK(fault_with({f, u, b}) == "rank 0, action 1: 0U0 has no 0B0 before it");
+  CHECK(fault_with({f, i, u, w}) == "rank 0, action 2: 0U0 has no 0B0 before it");
 }
 
 TEST_CASE("R stands once, between F and the backward it is made for") {
@@ -114,7 +114,7 @@ TEST_CASE("R stands once, between F and the backward it is made for") {
   };
   CHECK(fault(with_recompute("0F0,0B0", 1)) == "none");
   CHECK(fault(with_recompute("0F0,0I0,0W0", 1)) == "none");
-  CHECK(fault(with_recompute("0F0,0B0", 0)) == "rank 0, action 0: 0R0 precedes 0F0");
+  CHECK(fault(with_recompute("0F0,0B0", 0)) == "rank 0, action 0: 0R0 has no 0F0 before it");
   CHECK(fault(with_recompute("0F0,0B0", 2)) == "rank 0, action 2: 0R0 follows 0B0, which needs it");
   CHECK(fault(with_recompute("0F0,0I0,0W0", 2)) ==
         "rank 0, action 2: 0R0 follows 0I0, which needs it");

@@ -117,7 +117,8 @@ TEST_CASE("an action in the wrong place is a fault of its cell, blanks counted")
         "to one rank");
   CHECK(fault_of("0F0,,0F0,0B0") == "row 0, column 2: 0F0 occurs twice");
   CHECK(fault_of("0F0,0B0,0B0") == "row 0, column 2: 0B0 occurs twice");
-  CHECK(fault_of("0F0,0B0\n,1B0,1F0") == "row 1, column 1: 1B0 precedes 1F0");
+  CHECK(fault_of("0F0,0B0\n,1B0,1F0") == "row 1, column 1: 1B0 has no 1F0 before it");
+  CHECK(fault_of("0F0,0B0\n1F0,1B1") == "row 1, column 1: 1B1 has no 1F1 before it");
   CHECK(fault_of("0F0,0W0,0I0") == "row 0, column 1: 0W0 has no 0I0 before it");
   CHECK(fault_of("0F0,0I0,0B0") ==
         "row 0, column 2: 0B0 is mixed with 0I0; the backward of one microbatch is either B, or I "

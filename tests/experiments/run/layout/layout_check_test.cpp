@@ -39,7 +39,7 @@ TEST_CASE("a layout whose order has a fault is refused with the place of the fau
   };
   CHECK(refused([](const Schedule&) {}) == "accepted");
   CHECK(refused([](Schedule& order) { std::swap(order.on(Rank{3})[0], order.on(Rank{3})[1]); }) ==
-        "/schedule: rank 3, action 0: 3B0 precedes 3F0");
+        "/schedule: rank 3, action 0: 3B0 has no 3F0 before it");
   CHECK(refused([](Schedule& order) { order.on(Rank{1}).push_back(order.on(Rank{1})[0]); }) ==
         "/schedule: rank 1, action 16: 1F0 occurs twice");
   CHECK(refused([](Schedule& order) { order.on(Rank{1}).pop_back(); }) ==
