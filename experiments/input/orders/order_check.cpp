@@ -1,12 +1,14 @@
 #include "experiments/input/orders/order_check.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
 #include <utility>
+#include <variant>
 
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"
@@ -147,12 +149,30 @@ std::vector<StreamVerdict> stream_verdicts(const OrderFile& order, const Placeme
   return verdicts;
 }
 
+/// The streams over which an order with a deadlock runs all the same.
+std::string streams_hint(const OrderFile& order, const Placement& placement) {
+  if (any_cell(order.comms, is_exchange)) return {};
+  Extras extras;
+  extras.communication.rows = order.comms;
+  std::vector<std::string_view> runs;
+  for (std::size_t streams = 0; streams < comm_stream_names.size(); ++streams) {
+    extras.communication.streams = CommStreams{static_cast<std::uint8_t>(streams)};
+    const auto plan = lower(order.schedule, placement, Overlap::serial, extras);
+    if (std::holds_alternative<Plan>(plan)) runs.push_back(comm_stream_names[streams]);
+  }
+  if (runs.empty()) return {};
+  return fmt::format("; with /schedule/communication=written it runs over streams {}",
+                     fmt::join(runs, ", "));
+}
+
 /// Checks the communication of an order whose actions are sound.
 void check_comms(const OrderFile& order, const Placement& placement,
                  std::optional<TorchVersion> torch, OrderCheck& check) {
   if (!order.compute_only()) {
     check.fault =
         torch ? find_comms_fault_in_rows(order, placement) : find_comms_fault(order, placement);
+    const bool deadlock = check.fault && !find_comms_fault_in_rows(order, placement);
+    if (deadlock) check.fault->text += streams_hint(order, placement);
   }
   if (check.fault || !torch || any_cell(order.comms, is_exchange)) return;
   if (!why_not_loadable(order.schedule, placement).empty()) return;
