@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/causes/causes.hpp"
 #include "experiments/show/results/run_summary.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {
@@ -40,6 +45,12 @@ class Proof {
     }
     return best;
   }
+  TaskId longest_of(std::uint32_t number) const {
+    return largest(
+        [&](TaskId task) { return plan_.work[task] == number ? to_us(step_.length(task)) : 0; });
+  }
+  std::optional<std::pair<std::uint32_t, double>> shown_by(std::uint32_t resource,
+                                                           double factor) const;
   void slow(const char* what, const std::vector<double>& factors, std::uint32_t first_resource);
   void gaps();
   void replicas();
@@ -54,7 +65,27 @@ class Proof {
   Cause& cause_;
 };
 
-/// A rank or link by its slowest op over that of its peers.
+/// The class of a rank or link whose median over that of its peers is nearest to `factor`, the
+/// longest of equal ones, with that median.
+std::optional<std::pair<std::uint32_t, double>> Proof::shown_by(std::uint32_t resource,
+                                                                double factor) const {
+  std::map<std::uint32_t, std::vector<double>> lengths;
+  for (TaskId task = 0; task < plan_.tasks(); ++task) {
+    const WorkClass& work = plan_.class_of(task);
+    if (work.resource != resource || work.follows_partner) continue;
+    lengths[plan_.work[task]].push_back(static_cast<double>(step_.length(task).picoseconds));
+  }
+  std::map<std::pair<double, double>, std::uint32_t> classes;  // by distance, then by length
+  for (auto& [number, all] : lengths) {
+    const double peers = model_.peers[number];
+    const double length = median(std::move(all));
+    if (peers <= 0 || length <= 0) continue;
+    classes.try_emplace({std::abs(length / peers - factor), -length}, number);
+  }
+  if (classes.empty()) return std::nullopt;
+  return std::pair(classes.begin()->second, -classes.begin()->first.second);
+}
+
 void Proof::slow(const char* what, const std::vector<double>& factors,
                  std::uint32_t first_resource) {
   const std::uint32_t worst =
@@ -63,19 +94,14 @@ void Proof::slow(const char* what, const std::vector<double>& factors,
   const bool alone = cause_.who.size() == 1;
   const std::string place = place_text(plan_, resource);
   cause_.name = alone ? "slow " + place : fmt::format("{} slow {}s", cause_.who.size(), what);
-  const TaskId op = largest([&](TaskId task) {
-    const WorkClass& work = plan_.class_of(task);
-    const bool counts = plan_.is_link(work.resource) || OpModel::varies(work.pass);
-    return work.resource == resource && counts ? to_us(step_.length(task)) : 0;
-  });
-  if (op == no_task) return;
-  cause_.op = op;
-  cause_.rank = rank_of_task(plan_, op);
-  const double usual = model_.usual[plan_.work[op]];
-  cause_.proof = fmt::format("{}{:.3g}× its peers: {} takes {}, elsewhere {}",
-                             alone ? "" : "the slowest, " + place + ", ", factors[worst],
-                             of_class(plan_.work[op]), length_text(usual * factors[worst]),
-                             length_text(usual));
+  const auto shown = shown_by(resource, factors[worst]);
+  if (!shown) return;
+  const auto [number, length] = *shown;
+  cause_.op = longest_of(number);
+  cause_.rank = rank_of_task(plan_, cause_.op);
+  cause_.proof = fmt::format(
+      "{}{:.3g}× its peers: {} takes {}, elsewhere {}", alone ? "" : "the slowest, " + place + ", ",
+      factors[worst], of_class(number), length_text(length), length_text(model_.peers[number]));
 }
 
 void Proof::gaps() {

@@ -195,8 +195,8 @@ std::vector<std::string> notes_on(const StepCauses& causes, bool shared_out) {
   const std::uint32_t ranks = static_cast<std::uint32_t>(causes.model.groups.ranks.size());
   if (!causes.model.ranks_known && ranks > 1) {
     notes.emplace_back(
-        "each stage has one rank, so a slow rank looks like an uneven stage: --expected RUN, with "
-        "what stages should take, tells them apart");
+        "no rank has peers to be compared with, so a slow rank looks like an uneven stage: "
+        "--expected RUN, with what stages should take, tells them apart");
   }
   if (causes.iterations < 2) {
     notes.emplace_back(

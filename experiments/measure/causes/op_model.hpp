@@ -72,6 +72,8 @@ struct OpModel {
   bool ranks_known = false;             // slow ranks can be told from uneven stages
   // By rank and by link: over its peers, without a threshold; 0: no peers.
   std::vector<double> measured_rank, measured_link;
+  std::vector<double>
+      peers;  // by class: what its ops take at the peers of its rank or link; 0: none
 
   /// Whether the class runs layers: slow ranks and long microbatches change it.
   static bool varies(Pass pass) { return runs_layers(pass); }
@@ -92,13 +94,14 @@ ExpectedOps expected_ops(const Recording& run);
 
 /// Rules, with s the standard error of the median of n ops over that of m others, which is
 /// 1.25 jitter sqrt(1/n + 1/m):
-/// - a rank is slow if it takes 2 % and 4 s longer than its peers: ranks with the same stage in
-/// other
-///   replicas; else what is expected of its stage; else, if it has several stages, those of others.
-///   Without any of these a slow rank counts as an uneven stage;
+/// - a rank is slow if half of its ops take 2 % and 4 s longer than those of its peers: ranks with
+///   the same stage in other replicas; else what is expected of its stage; else, if it alone holds
+///   several stages, those of others. Without any of these a slow rank counts as an uneven stage.
+///   Its ops have the jitter of all, or their own if that is larger. Ops of a stage that differ
+///   from each other by more than 4 times the jitter and 4 %, also without the factors of
+///   microbatches, are not compared;
 /// - a link is slow if its transfers take 5 % and 4 s longer than those of its peers: the same
-/// stages
-///   in other replicas; else, of activations and gradients, all links;
+///   stages in other replicas; else, of activations and gradients, all links;
 /// - where half of the ranks of a replica are slower than those of others, the replica is;
 /// - microbatches and stages differ if any of them is 1 % and 4 s off.
 OpModel op_model(const MeasuredStep& step, const ExpectedOps* expected = nullptr);
@@ -108,5 +111,6 @@ void compare_links(const MeasuredStep& step, const ExpectedOps* expected, OpMode
 
 constexpr double error_of_median = 1.2533;  // over that of the mean, of normal values
 constexpr double sure = 4;                  // standard errors
+constexpr double least_uneven = 0.01;
 
 }  // namespace penstock

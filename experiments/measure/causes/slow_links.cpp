@@ -42,7 +42,7 @@ class Transfers {
   std::uint32_t link_of(const WorkClass& work) const { return work.resource - plan_.ranks; }
   double expected_of(const WorkClass& work) const;
   double pace() const;
-  std::vector<Values> ratios() const;
+  std::vector<Values> ratios(OpModel& model) const;
   std::vector<Values> deviations() const;
 
   const Plan& plan_;
@@ -68,7 +68,7 @@ double Transfers::pace() const {
 
 /// By link: what its transfers take over what they take elsewhere. Activations and gradients count
 /// as equal, since a short pipeline has few of each.
-std::vector<Values> Transfers::ratios() const {
+std::vector<Values> Transfers::ratios(OpModel& model) const {
   const auto like = [](Pass pass) { return passes_on(pass) ? Pass::send_activation : pass; };
   std::map<Pass, Values> of_pass;
   std::map<std::pair<Pass, std::uint32_t>, Values> of_stage;
@@ -89,6 +89,7 @@ std::vector<Values> Transfers::ratios() const {
                          : same.size() > 2 ? lower_median(same)
                                            : of_passes.at(like(work.pass));
     const double usual = peers > 0 ? peers : std::min(unmeasurable, medians_[number]);
+    model.peers[number] = usual;
     if (usual > 0) ratios[link_of(work)].push_back(medians_[number] / usual);
   });
   return ratios;
@@ -107,7 +108,7 @@ std::vector<Values> Transfers::deviations() const {
 }
 
 void Transfers::judge(OpModel& model) const {
-  const std::vector<Values> slower = ratios(), off = deviations();
+  const std::vector<Values> slower = ratios(model), off = deviations();
   for (std::size_t link = 0; link < slower.size(); ++link) {
     const double ratio = lower_median(slower[link]);
     model.measured_link[link] = ratio;

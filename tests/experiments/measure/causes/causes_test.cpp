@@ -138,6 +138,53 @@ TEST_CASE("causes: a slow rank is found by its peers, by expectations, or by its
   }
 }
 
+TEST_CASE("causes: a stage whose microbatches differ says nothing of ranks, the others still do") {
+  const PricedPlan one = named_order("1f1b", 1, equal_stages(4), 8);
+  PricedPlan priced = with_replica_ranks(one, {one.costs, one.costs, one.costs});
+  const Chance slow{.stragglers = {{.rank = Rank{5}, .factor = 1.3}}};
+  priced.costs = draw(priced.plan, priced.costs, slow, 0);
+  for (TaskId task = 0; task < priced.plan.tasks(); ++task) {
+    const WorkClass& work = priced.plan.class_of(task);
+    if (work.resource % 4 != 0 || priced.plan.is_link(work.resource)) continue;
+    const std::uint32_t picture = index(priced.plan.microbatch[task]) % 8;
+    const std::uint32_t replica = work.resource / 4;
+    priced.costs.task_duration[task] += from_us(5.0 * picture * (replica + 1));
+  }
+  const Timeline timeline = timeline_of(simulate(priced));
+  const StepCauses causes = causes_of(priced.plan, timeline);
+  REQUIRE(cause_of(causes, CauseKind::rank) != nullptr);
+  CHECK(std::ranges::count(causes.causes, CauseKind::rank, &Cause::kind) == 1);
+  CHECK(cause_of(causes, CauseKind::rank)->name == "slow rank 5");
+  CHECK(cause_of(causes, CauseKind::rank)->proof ==
+        "1.3× its peers: B of stage 1 takes 26 µs, elsewhere 20 µs");
+  CHECK(cause_of(causes, CauseKind::replicas) == nullptr);
+}
+
+TEST_CASE("causes: pictures on every rank make no rank slow whose own stages lie on no other") {
+  const RunResult result = run(read_scenario(
+      std::string(PENSTOCK_ROOT) + "/experiments/scenarios/qwen3_vl_8b_pictures_that_differ.json"));
+  CHECK(cause_of(causes_of(*result.plan, result.timeline), CauseKind::rank) == nullptr);
+}
+
+TEST_CASE("causes: a slow rank is shown by what its ops took, and those of its peers") {
+  const Chance slow{.stragglers = {{.rank = Rank{1}, .factor = 1.5}}};
+  PricedPlan priced = three_replicas();
+  priced.costs = draw(priced.plan, priced.costs, slow, 0);
+  TaskId longest = no_task;
+  for (TaskId task = 0; task < priced.plan.tasks(); ++task) {
+    const WorkClass& work = priced.plan.class_of(task);
+    if (work.resource == 1 && work.pass == Pass::backward) longest = task;
+  }
+  REQUIRE(longest != no_task);
+  priced.costs.task_duration[longest] += from_us(40);
+  const Timeline timeline = timeline_of(simulate(priced));
+  const StepCauses causes = causes_of(priced.plan, timeline);
+  REQUIRE(cause_of(causes, CauseKind::rank) != nullptr);
+  CHECK(cause_of(causes, CauseKind::rank)->op == longest);
+  CHECK(cause_of(causes, CauseKind::rank)->proof ==
+        "1.5× its peers: B of stage 1 takes 30 µs, elsewhere 20 µs");
+}
+
 TEST_CASE("causes: a link is slow where its peers take no time") {
   PricedPlan priced = named_order("1f1b", 1, equal_stages(4), 8);
   const Plan& plan = priced.plan;
