@@ -36,7 +36,6 @@ bool is_newer(const StoredRow& a, const StoredRow& b) {
 class Newest {
  public:
   void offer(const StoredRow& row) {
-    if (row.state != RowState::valid) return;
     if (found_ == nullptr || is_newer(row, *found_)) found_ = &row;
   }
   bool stands_before(const StoredRow& row) const {
@@ -48,13 +47,15 @@ class Newest {
   const StoredRow* found_ = nullptr;
 };
 
-/// For each row the valid row that replaces it, if any: the newest of the same point, build and
-/// environment, or, for a row of this machine, of today's environment.
-std::vector<std::optional<RowId>> newer_rows(std::span<const StoredRow> rows, const Today& today) {
+/// For each row the valid row without faults that replaces it, if any: the newest of the same
+/// point, build and environment, or, for a row of this machine, of today's environment.
+std::vector<std::optional<RowId>> newer_rows(std::span<const StoredRow> rows, const Today& today,
+                                             const std::vector<RowJudgement>& judged) {
   const std::string now = identity_of(today.environment);
   std::map<std::string, std::map<std::string, Newest>> newest;  // by point and environment
-  for (const StoredRow& row : rows) {
-    newest[point_text(row)][identity_of(row.row.environment)].offer(row);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].state != RowState::valid || !judged[i].faults.empty()) continue;
+    newest[point_text(rows[i])][identity_of(rows[i].row.environment)].offer(rows[i]);
   }
   std::vector<std::optional<RowId>> all;
   for (const StoredRow& row : rows) {
@@ -374,14 +375,14 @@ std::vector<RowJudgement> judge(Rows rows, const Today& today) {
                    .state = row.state,
                    .elsewhere = !of_one_machine(row.row.environment, today.environment)});
   }
-  const auto newer = newer_rows(rows, today);
-  for (std::size_t i = 0; i < rows.size(); ++i) all[i].superseded_by = newer[i];
   for (std::size_t i = 0; i < rows.size(); ++i) {
     judge_alone(rows[i], all[i]);
     if (!all[i].elsewhere) judge_machine(rows[i], today, all[i]);
     judge_age(rows[i], today, all[i]);
   }
   judge_canaries(rows, all);
+  const auto newer = newer_rows(rows, today, all);
+  for (std::size_t i = 0; i < rows.size(); ++i) all[i].superseded_by = newer[i];
   for (const auto& group : grouped(rows, curve_text)) {
     judge_residuals(rows, group.second, all);
     judge_neighbours(rows, group.second, all);

@@ -268,6 +268,18 @@ TEST_CASE("validity: a newer valid row of the same point supersedes an older one
   CHECK(judge(rows, today)[0].superseded_by == std::nullopt);
 }
 
+TEST_CASE("validity: a newer row with a fault supersedes no other") {
+  std::vector<StoredRow> rows = validity_rows_of({64, 64, 64});
+  rows[1].row.measured_at = "2026-11-01T00:00:00Z";
+  rows[2].row.measured_at = "2026-11-02T00:00:00Z";
+  rows[2].row.samples_ns = {1, 1, 1, 1};  // too few
+  const auto judgements = judge(rows, same_machine());
+  CHECK(judgements[0].superseded_by == RowId{2});
+  CHECK(!judgements[1].superseded_by);
+  CHECK(judgements[1].state == RowState::valid);
+  CHECK(judgements[2].state == RowState::retired);
+}
+
 TEST_CASE("shape curve: residuals count the spread of the others, and few points tell nothing") {
   // ln t = 3 ln n, and t of the fourth 10 % above: the others lie on the curve, their spread counts
   // as 1 %. With leverage h the residual is ln 1.1 * sqrt(1 - h) / 0.01, below 9.53.
