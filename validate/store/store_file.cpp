@@ -266,17 +266,25 @@ std::int64_t bytes_of(const std::string& path) {
   return absent ? 0 : static_cast<std::int64_t>(bytes);
 }
 
-/// An upper bound on row numbers. If the store cannot say, the number of rows that would fit into
-/// the file and its write-ahead log.
-std::int64_t highest_id(Database& database, const std::string& path) {
+/// The highest row number, if the store can say it.
+struct HighestId {
+  std::int64_t number = 0;
+  bool is_known = true;  // otherwise the number of rows that would fit into the file and its log
+};
+
+HighestId highest_id(Database& database, const std::string& path) {
   constexpr std::int64_t least_row_bytes = 16;
   const std::int64_t most = (bytes_of(path) + bytes_of(path + "-wal")) / least_row_bytes;
-  std::int64_t highest = 0;
+  HighestId highest;
+  bool all_answer = true;
   for (const char* query :
        {"SELECT seq FROM sqlite_sequence WHERE name = 'profile'", "SELECT max(id) FROM profile"}) {
-    highest = std::max(highest, despite_damage(most, [&] { return database.whole(query); }));
+    const std::int64_t said = despite_damage(most + 1, [&] { return database.whole(query); });
+    all_answer = all_answer && said <= most;
+    if (said <= most) highest.number = std::max(highest.number, said);
   }
-  return std::min(highest, most);
+  if (highest.number == 0 && !all_answer) return {most, false};
+  return highest;
 }
 
 std::vector<RowVerdict> verdicts_of(RowReader& reader, RowId id) {
@@ -289,11 +297,13 @@ Recovery read_all(const std::string& path, const Keep& keep) {
   check_tables(path, database);
   Recovery recovery;
   RowReader reader(database);
-  const std::int64_t highest = highest_id(database, path);
-  for (std::int64_t number = 1; number <= highest; ++number) {
+  const HighestId highest = highest_id(database, path);
+  recovery.count_is_known = highest.is_known;
+  for (std::int64_t number = 1; number <= highest.number; ++number) {
     const RowId id{number};
-    const UnreadableRow lost{id, "its page is damaged"};
-    const auto read = despite_damage(std::optional<ReadRow>(lost), [&] { return reader.read(id); });
+    std::optional<ReadRow> lost;  // where the page is damaged
+    if (highest.is_known) lost = UnreadableRow{id, "its page is damaged"};
+    const auto read = despite_damage(lost, [&] { return reader.read(id); });
     if (!read) continue;
     if (const auto* row = std::get_if<StoredRow>(&*read)) {
       ++recovery.readable;

@@ -28,6 +28,8 @@ struct Recovery {
   std::size_t readable = 0;            // rows
   std::vector<UnreadableRow> damaged;  // rows that can be read in part, or of which only the number
                                        // is known
+  bool count_is_known = true;  // otherwise nobody knows how many rows there were, and `damaged`
+                               // lacks those of which nothing can be read
 };
 
 /// Looks for every row by its number, wherever the file is damaged. A row is readable if it matches

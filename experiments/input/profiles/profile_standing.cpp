@@ -276,14 +276,17 @@ CheckedStore measured_check(const std::string& path, double budget_s) {
 ordered_json recovery_json(const Recovery& recovery) {
   return {{"penstock", 1},
           {"readable", recovery.readable},
-          {"damaged", unreadable_json(recovery.damaged)}};
+          {"damaged", unreadable_json(recovery.damaged)},
+          {"count_known", recovery.count_is_known}};
 }
 
 std::string recovery_text(const Recovery& recovery) {
   std::string text = fmt::format("{} can be read", counted(recovery.readable, "row"));
-  if (recovery.damaged.empty()) return text + "\n";
-  return text +
-         fmt::format("; {} cannot: {}\n", recovery.damaged.size(), ranges_text(recovery.damaged));
+  if (!recovery.damaged.empty()) {
+    text += fmt::format("; {} cannot: {}", recovery.damaged.size(), ranges_text(recovery.damaged));
+  }
+  if (!recovery.count_is_known) text += "; nobody knows how many there were";
+  return text + "\n";
 }
 
 ordered_json snapshot_json(const JudgedRows& judged, const Profile& profile,

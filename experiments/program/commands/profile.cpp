@@ -90,7 +90,8 @@ int check(const CheckOptions& options) {
     }
     const Recovery recovery = recover_store(options.store, options.recover);
     print(options.json, recovery_json(recovery), recovery_text(recovery));
-    return recovery.damaged.empty() ? ExitCode::done : ExitCode::finding;
+    const bool is_whole = recovery.count_is_known && recovery.damaged.empty();
+    return is_whole ? ExitCode::done : ExitCode::finding;
   }
   const bool measures = !options.budget.empty();
   const CheckedStore checked = measures ? measured_check(options.store, budget_of(options))

@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
@@ -149,6 +151,29 @@ TEST_CASE("store faults: a page overwritten in the middle is told, and others ar
   REQUIRE(saved.rows().rows.size() == recovery.readable);
   CHECK(saved.verdicts(saved.rows().rows.front().id).size() == 1);
   CHECK_THROWS_AS(recover_store(path, scratch.path("saved.db")), UsageError);
+}
+
+TEST_CASE("store faults: rows that nobody knows of are not counted as lost") {
+  // The number of the last row is in the list of sequences and in the table of rows itself.
+  const auto without = [](const std::vector<std::string>& tables) {
+    const Scratch scratch;
+    const std::string path = store_with(scratch, 30);
+    std::vector<std::int64_t> pages;
+    for (const std::string& table : tables) {
+      pages.push_back(
+          Database(path, Database::Access::read)
+              .whole("SELECT rootpage FROM sqlite_schema WHERE name = '" + table + "'"));
+    }
+    for (const std::int64_t page : pages) {
+      write_at(path, static_cast<std::size_t>(page - 1) * 4096, std::string(4096, '\x7f'));
+    }
+    const Recovery recovery = examine_store(path);
+    return fmt::format("{} {} {}", recovery.readable, recovery.damaged.size(),
+                       recovery.count_is_known);
+  };
+  CHECK(without({"sqlite_sequence"}) == "30 0 true");
+  CHECK(without({"profile"}) == "0 30 true");
+  CHECK(without({"profile", "sqlite_sequence"}) == "0 0 false");
 }
 
 TEST_CASE("store faults: a recovery that fails leaves no file behind") {
