@@ -36,13 +36,27 @@ Placement place_all(const Scenario& scenario, const Degrees& degrees, const Sche
   }
 }
 
+/// The usual chunks of a rule hold all stages of a model on other ranks: the remedy names these
+/// too.
+Placement place_chunks(const Scenario& scenario, const Degrees& degrees, const ScheduleEntry& entry,
+                       const ScheduleOptions& options, std::uint32_t ranks, std::uint32_t chunks) {
+  try {
+    return place_stages(entry, ranks, chunks, options, ": set /parallel/chunks=");
+  } catch (const RuleError& error) {
+    const auto stages = stages_given(scenario);
+    const std::uint32_t usual = usual_chunks(entry, options);
+    if (!stages || entry.copies > 1 || usual == chunks || *stages == ranks * usual) throw;
+    throw RuleError(error.what() + remedy_for_stages(scenario, degrees, *stages, usual, " and "));
+  }
+}
+
 Placement placement_for_rule(const Scenario& scenario, const Degrees& degrees,
                              const ScheduleEntry& entry, const ScheduleOptions& options,
                              std::uint32_t ranks, std::uint32_t chunks) {
   check_sizes(ranks, chunks);
   if (!scenario.partition.ranks.empty()) return given_placement(scenario, ranks);
   const auto stages = stages_given(scenario);
-  Placement placement = place_stages(entry, ranks, chunks, options, ": set /parallel/chunks=");
+  Placement placement = place_chunks(scenario, degrees, entry, options, ranks, chunks);
   const bool fits = !stages || placement.chains().front().size() == *stages;
   if (fits || scenario.parallel.chunks || entry.copies > 1 || *stages % ranks != 0)
     return placement;

@@ -92,7 +92,7 @@ void check_devices(const Scenario& scenario, const Degrees& degrees, std::uint32
 }
 
 std::string remedy_for_stages(const Scenario& scenario, const Degrees& degrees,
-                              std::uint32_t stages, std::uint32_t per_rank) {
+                              std::uint32_t stages, std::uint32_t per_rank, std::string_view lead) {
   if (stages % per_rank != 0) return "";
   const std::uint32_t ranks = stages / per_rank;
   std::vector<std::string> keys;
@@ -100,7 +100,7 @@ std::string remedy_for_stages(const Scenario& scenario, const Degrees& degrees,
   if (scenario.hardware.devices) {
     keys.push_back(fmt::format("/hardware/devices={}", ranks * devices_per_rank(degrees)));
   }
-  return keys.empty() ? "" : fmt::format(": set {}", fmt::join(keys, " and "));
+  return keys.empty() ? "" : fmt::format("{}{}", lead, fmt::join(keys, " and "));
 }
 
 void check_sizes(std::uint32_t ranks, std::uint64_t chunks) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/degrees.hpp"
@@ -22,10 +23,11 @@ std::uint32_t ranks_for(const Scenario& scenario, const Degrees& degrees, std::u
 /// Throws InputError if the stated number of devices differs from what these ranks need.
 void check_devices(const Scenario& scenario, const Degrees& degrees, std::uint32_t ranks);
 
-/// What gives stages the ranks that they need: ": set /hardware/devices=8". Empty where they do not
-/// divide, or where neither ranks nor devices are stated.
+/// What gives stages the ranks that they need, after `lead`: ": set /hardware/devices=8". Empty
+/// where they do not divide, or where neither ranks nor devices are stated.
 std::string remedy_for_stages(const Scenario& scenario, const Degrees& degrees,
-                              std::uint32_t stages, std::uint32_t per_rank);
+                              std::uint32_t stages, std::uint32_t per_rank,
+                              std::string_view lead = ": set ");
 
 /// Throws InputError for more ranks or stages than the limit.
 void check_sizes(std::uint32_t ranks, std::uint64_t chunks);

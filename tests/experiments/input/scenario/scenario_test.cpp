@@ -150,7 +150,13 @@ TEST_CASE("an option or size that a rule does not have is refused with the rule"
   CHECK(scenario_with("/schedule/group=2") ==
         "s.json: /schedule/group: unknown option \"group\"; 1f1b takes no options");
   CHECK(scenario_with("/parallel/chunks=2", "/parallel/pipeline=1") ==
-        "s.json: /schedule: 1f1b: needs 1 chunk per rank, got 2: set /parallel/chunks=1");
+        "s.json: /schedule: 1f1b: needs 1 chunk per rank, got 2: set /parallel/chunks=1 and "
+        "/parallel/pipeline=2");
+  CHECK(scenario_with("/parallel/chunks=1", "/parallel/pipeline=2") == "makespan 15");
+  // Chunks alone are the remedy where the number of ranks follows from them, or is right as it is.
+  CHECK(scenario_with("/parallel/chunks=2").ends_with("got 2: set /parallel/chunks=1"));
+  CHECK(scenario_with("/parallel/chunks=2", "/hardware={\"name\": \"ideal\", \"devices\": 2}")
+            .ends_with("got 2: set /parallel/chunks=1"));
   CHECK(scenario_with("/schedule/name=interleaved-1f1b", "/schedule/group=0") ==
         "s.json: /schedule: interleaved-1f1b: group is \"0\": must be a positive whole number");
   // Two stages on two ranks, one chunk each: a group of 1 is smaller than the ranks are many.
