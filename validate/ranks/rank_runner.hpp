@@ -28,8 +28,10 @@ namespace penstock {
 bool goes_by_engine(const PricedPlan& priced);
 /// Why a plan cannot run with one thread per rank; nothing when it can.
 std::optional<Obstacle> thread_obstacle(const PricedPlan& priced);
-/// The same in real time or in several processes, where ranks cannot share links or act on each
-/// other in other ways.
+/// How ranks of a plan act on each other besides their tensors, with the setting that asks for it:
+/// what they cannot do in real time or in several processes. Nothing when they do not.
+std::optional<std::string> why_not_apart(const PricedPlan& priced);
+/// The same as `thread_obstacle`, and in real time.
 std::optional<Obstacle> apart_obstacle(const PricedPlan& priced);
 
 /// The boxes of a job: one per transfer and reader, the first at its task.

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "sim/engines/events.hpp"
 #include "validate/ranks/rank_runner.hpp"
 
@@ -25,20 +27,34 @@ std::optional<Obstacle> thread_obstacle(const PricedPlan& priced) {
   return std::nullopt;
 }
 
+std::optional<std::string> why_not_apart(const PricedPlan& priced) {
+  const Conditions& conditions = priced.conditions;
+  const std::pair<bool, const char*> reasons[] = {
+      {conditions.stall_above_bytes.has_value(), "ranks that wait for memory (/memory/policy)"},
+      {conditions.compute_slowdown != 1,
+       "actions that transfers slow down (/overheads/compute_slowdown_by_transfer)"},
+      {conditions.transfer_slowdown != 1,
+       "transfers that actions slow down (/overheads/transfer_slowdown_by_compute)"},
+      {conditions.blocking_sends, "sends that block (/hardware/transfers/blocking)"},
+      {conditions.rendezvous,
+       "transfers that wait for their receiver (/hardware/transfers/rendezvous)"},
+      {conditions.limits_in_flight(), "limits of transfers in flight (/hardware/transfers)"},
+      {shares_links(priced), priced.plan.written
+                                 ? "communication as written over links that ranks share, or whose "
+                                   "transfers may overtake each other"
+                                 : "links that ranks share"}};
+  for (const auto& [holds, reason] : reasons) {
+    if (holds) return reason;
+  }
+  return std::nullopt;
+}
+
 std::optional<Obstacle> apart_obstacle(const PricedPlan& priced) {
   if (auto obstacle = thread_obstacle(priced)) return obstacle;
-  if (!may_run_ahead(priced.conditions)) {
-    return Obstacle{.of_machine = false,
-                    .text =
-                        "ranks that wait for memory or for each other; cpu_logical does, in one "
-                        "process"};
-  }
-  if (!shares_links(priced)) return std::nullopt;
+  const auto reason = why_not_apart(priced);
+  if (!reason) return std::nullopt;
   return Obstacle{.of_machine = false,
-                  .text = priced.plan.written
-                              ? "communication as written over links that ranks share, or whose "
-                                "transfers may overtake each other; cpu_logical does"
-                              : "links that ranks share; cpu_logical does"};
+                  .text = fmt::format("{}; cpu_logical does, in one process", *reason)};
 }
 
 }  // namespace penstock

@@ -236,7 +236,10 @@ TEST_CASE("real time and several processes refuse ranks that wait for each other
   const auto obstacle = find_named(backend_entries(), "cpu_timed")->obstacle(plan);
   REQUIRE(obstacle);
   CHECK_FALSE(obstacle->of_machine);
-  CHECK(obstacle->text.starts_with("ranks that wait for memory or for each other"));
+  CHECK(
+      obstacle->text ==
+      "transfers that wait for their receiver (/hardware/transfers/rendezvous); cpu_logical does, "
+      "in one process");
 }
 
 }  // namespace penstock::testing
