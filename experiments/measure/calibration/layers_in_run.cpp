@@ -197,12 +197,13 @@ LayersInRun run_under_1f1b(const Scenario& scenario, const BackendEntry& backend
   return measured_in_run(job, backend, layout, seconds);
 }
 
-[[noreturn]] void refuse(const Scenario& scenario, const Layer& layer, const std::string& why) {
+[[noreturn]] void refuse(const Scenario& scenario, const std::string& layer,
+                         const std::string& why) {
   throw UsageError(
-      fmt::format("{}: layer \"{}\" cannot be measured: {}", scenario.source, layer.name, why));
+      fmt::format("{}: /model: {} cannot be measured: {}", scenario.source, layer, why));
 }
 
-void add(const Scenario& scenario, const Layer& layer, LayerPoint point,
+void add(const Scenario& scenario, const std::string& layer, LayerPoint point,
          std::vector<KernelPoint>& points) {
   for (const char* pass : {"forward", "backward_input", "backward_weight"}) {
     point.pass = pass;
@@ -247,12 +248,17 @@ LayersInRun layers_in_run(const Scenario& scenario, const BackendEntry& backend,
 
 std::vector<KernelPoint> layer_points(const Scenario& scenario) {
   std::vector<KernelPoint> points;
-  for (const Layer& layer : settle(scenario).model.layers) {
+  const Layout layout = settle(scenario);
+  for (std::size_t i = 0; i < layout.model.layers.size(); ++i) {
+    const Layer& layer = layout.model.layers[i];
+    const std::string name =
+        layer.name.empty() ? fmt::format("layer {}", i) : fmt::format("layer \"{}\"", layer.name);
     if (layer.key.parts.empty()) {
-      refuse(scenario, layer,
-             layer.key.kind.empty() ? "it is known by its times" : "a group of devices shares it");
+      refuse(scenario, name,
+             layer.key.kind.empty() ? "it states its times; a layer with a \"kind\" can"
+                                    : "a group of devices shares it");
     }
-    for (LayerPoint& part : points_of_layer(layer)) add(scenario, layer, std::move(part), points);
+    for (LayerPoint& part : points_of_layer(layer)) add(scenario, name, std::move(part), points);
   }
   return points;
 }

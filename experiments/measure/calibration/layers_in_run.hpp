@@ -45,6 +45,9 @@ struct RealLayers {
   std::string why_not;
 };
 
+/// Why kernels run no layers of a model like this, whatever their sizes.
+std::optional<std::string> why_not_model(const Layout& layout);
+
 /// Whether kernels can run a scenario's layers fast enough for many iterations. Throws InputError
 /// for layers that do not fit together.
 RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& plan);

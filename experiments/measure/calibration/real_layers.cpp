@@ -15,25 +15,6 @@ namespace {
 constexpr double most_flops = 2e9;
 constexpr double most_bytes = 1 << 30;
 
-std::optional<std::string> why_not_model(const Layout& layout) {
-  if (layout.spec.blocks.empty()) return "the model states times, not kinds of layers";
-  if (layout.module) return "its layers have one set of degrees: leave out /modules";
-  const auto& blocks = layout.spec.blocks;
-  const bool further = std::any_of(blocks.begin(), blocks.end(),
-                                   [](const BlockSpec& block) { return block.predicts_further; });
-  if (further) return "kernels predict one token, not further ones";
-  const RecomputeSection& recompute = layout.recompute;
-  const bool scores_alone = recompute.operators == std::vector<std::string>{"core_attention"};
-  if (recompute.mode == RecomputeMode::selective && !scores_alone) {
-    return "kernels recompute core_attention alone";
-  }
-  if (recompute.layers || recompute.together > 1) {
-    return "kernels recompute all layers of a stage, from its input";
-  }
-  if (layout.offloaded_layers > 0) return "kernels offload whole activations, not those of layers";
-  return std::nullopt;
-}
-
 /// The scores of an attention, which its kernel holds while it runs.
 double scores_of(const LayerSpec& layer, const CellShape& shape) {
   const auto heads = layer.numbers.find("heads");
@@ -150,6 +131,25 @@ JobLayers layers_of(const Layout& layout, const Schedule& order) {
 }
 
 }  // namespace
+
+std::optional<std::string> why_not_model(const Layout& layout) {
+  if (layout.spec.blocks.empty()) return "the model states times, not kinds of layers";
+  if (layout.module) return "its layers have one set of degrees: leave out /modules";
+  const auto& blocks = layout.spec.blocks;
+  const bool further = std::any_of(blocks.begin(), blocks.end(),
+                                   [](const BlockSpec& block) { return block.predicts_further; });
+  if (further) return "kernels predict one token, not further ones";
+  const RecomputeSection& recompute = layout.recompute;
+  const bool scores_alone = recompute.operators == std::vector<std::string>{"core_attention"};
+  if (recompute.mode == RecomputeMode::selective && !scores_alone) {
+    return "kernels recompute core_attention alone";
+  }
+  if (recompute.layers || recompute.together > 1) {
+    return "kernels recompute all layers of a stage, from its input";
+  }
+  if (layout.offloaded_layers > 0) return "kernels offload whole activations, not those of layers";
+  return std::nullopt;
+}
 
 RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& plan) {
   if (auto reason = why_not_model(layout)) return {{}, *reason};

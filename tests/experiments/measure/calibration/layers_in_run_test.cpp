@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "sim/base/error.hpp"
+#include "tests/support/small_scenarios.hpp"
 #include "validate/statistics/summary.hpp"
 #include "validate/store/validity.hpp"
 
@@ -21,6 +23,13 @@ double spread_in_run(const std::vector<LayerSpent>& iterations) {
 }
 
 }  // namespace
+
+TEST_CASE("layers in a run: a layer that states its times is named by its number, and why") {
+  CHECK_THROWS_WITH_AS(layer_points(parse_scenario(scenario_plain, "s.json")),
+                       "s.json: /model: layer 0 cannot be measured: it states its times; a layer "
+                       "with a \"kind\" can",
+                       UsageError);
+}
 
 TEST_CASE("layers in a run: long passes have a sample for each iteration") {
   const auto iterations =
