@@ -86,6 +86,7 @@ constinit extern const BackendEntry cpu_timed_entry{
     .name = "cpu_timed",
     .summary = "one thread per rank that sleeps for each action, real time, any number of ranks",
     .obstacle = apart_obstacle,
+    .sleeps = true,
     .make = made<CpuTimed>,
     .length = length,
     .wall_clock = true,

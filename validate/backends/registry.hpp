@@ -23,7 +23,8 @@ struct BackendEntry {
   /// Why the backend cannot run a plan here; nothing when it can.
   std::optional<Obstacle> (*obstacle)(const PricedPlan& priced);
   bool runs_layers =
-      false;  // runs the layers of a job if it has any; else actions only take their time
+      false;            // runs the layers of a job if it has any; else actions only take their time
+  bool sleeps = false;  // for that time; else they work
   /// Called only without an obstacle. Null for a backend of PyTorch's runtime, which runs many
   /// iterations of several orders as one program (`experiments/measure/torch_runs`).
   std::unique_ptr<Backend> (*make)(const Job& job);

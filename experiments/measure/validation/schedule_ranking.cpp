@@ -84,10 +84,11 @@ void run_all(const Scenario& scenario, std::vector<std::string> names, const Lay
   ValidationRuns all = validate_all(candidates, backend, options);
   for (std::size_t i = 0; i < std::min(named, all.runs.size()); ++i) {
     ValidationRuns::Run& run = all.runs[i];
+    ranking.stopped += run.stopped;
+    if (run.stopped) continue;
     ranking.schedules.push_back(
         ranked(names[i], std::move(run.left_out), std::move(run.validation)));
   }
-  ranking.interrupted = all.interrupted;
   ranking.profile = std::move(all.profile);
   ranking.scenario = std::move(all.scenario);
 }

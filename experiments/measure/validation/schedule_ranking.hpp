@@ -36,7 +36,7 @@ struct ScheduleRanking {
   std::string why_no_score;  // why errors, correlation and regret are meaningless; then unset
   std::string profile;       // of a run in PyTorch: the profile file that predictions used
   std::string scenario;      // and a scenario that reads it as profile.json
-  bool interrupted = false;  // before all had run
+  std::size_t stopped = 0;   // how many an interrupt kept from running; they are not in `schedules`
 };
 
 /// The schedules named by `--schedules`: "all" is every schedule that trains. Throws UsageError for

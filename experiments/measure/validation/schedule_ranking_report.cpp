@@ -116,7 +116,7 @@ ordered_json ranking_json(const ScheduleRanking& ranking) {
           {"pairs_in_order", ranking.pairs_right},
           {"regret", known(ranking.regret)},
           {"why_no_score", ranking.why_no_score},
-          {"interrupted", ranking.interrupted},
+          {"interrupted", ranking.stopped > 0},
           {"schedules", list_json(ranking.schedules, schedule_json)}};
 }
 

@@ -20,6 +20,7 @@
 #include "validate/job/rank_program.hpp"
 #include "validate/job/replica_ranks.hpp"
 #include "validate/processes/process_backend.hpp"
+#include "validate/ranks/rank_runner.hpp"
 
 namespace penstock {
 namespace {
@@ -69,10 +70,13 @@ RealLayers layers_for(const Setting& setting, const PricedPlan& priced) {
   const auto& [plan, costs, conditions] = priced;
   const Bodies bodies = setting.options.bodies;
   RealLayers real;
-  if (bodies == Bodies::busy) {
-    real.why_not = "that is what --bodies busy asks for";
+  if (bodies == Bodies::busy || bodies == Bodies::sleep) {
+    real.why_not =
+        fmt::format("that is what --bodies {} asks for", bodies == Bodies::busy ? "busy" : "sleep");
   } else if (!setting.backend.runs_layers) {
     real.why_not = fmt::format("{} runs no layers", setting.backend.name);
+  } else if (auto reason = why_not_model(setting.layout)) {
+    real.why_not = std::move(*reason);
   } else if (!costs.task_duration.empty()) {
     real.why_not = "layers take the time that they take, whatever chance says";
   } else if (setting.layout.documents) {
@@ -185,11 +189,10 @@ void check_processes(const BackendEntry& backend, const PricedPlan& priced,
                                  counted(priced.plan.ranks, "rank")));
   }
   if (processes == 1) return;
-  if (!may_run_ahead(priced.conditions)) {
-    refuse(backend, "ranks that wait for memory or for each other in several processes");
-  }
   if (priced.plan.written) refuse(backend, "communication as written in several processes");
-  if (shares_links(priced)) refuse(backend, "links that ranks share in several processes");
+  if (const auto reason = why_not_apart(priced)) {
+    refuse(backend, *reason + " in several processes");
+  }
 }
 
 std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
@@ -248,19 +251,23 @@ ValidationRuns validate_in_sequence(const std::vector<ValidationCandidate>& cand
   }
   ValidationRuns all;
   std::exception_ptr error;
-  bool any = false;
+  bool any = false, interrupted = false;
   for (const ValidationCandidate& one : candidates) {
-    ValidationRuns::Run run{one.left_out, {}};
+    ValidationRuns::Run run{.left_out = one.left_out, .validation = {}};
     try {
       if (one.scenario) {
-        run.left_out = why_left_out(
-            *one.scenario, [&] { run.validation = validate(*one.scenario, backend, options); });
+        run.left_out = why_left_out(*one.scenario, [&] {
+          if (interrupted)
+            settle(*one.scenario);
+          else
+            run.validation = validate(*one.scenario, backend, options);
+        });
+        run.stopped = interrupted && run.left_out.empty();
       }
       any = any || (run.left_out.empty() && !run.validation.fault &&
                     !run.validation.measured.iterations.empty());
     } catch (const MeasurementStopped&) {
-      all.interrupted = true;
-      return all;
+      interrupted = run.stopped = true;
     } catch (const std::runtime_error& fault) {
       if (!error) error = std::current_exception();
       run.validation = {};
@@ -268,7 +275,7 @@ ValidationRuns validate_in_sequence(const std::vector<ValidationCandidate>& cand
     }
     all.runs.push_back(std::move(run));
   }
-  if (error && !any) std::rethrow_exception(error);
+  if (error && !any && !interrupted) std::rethrow_exception(error);
   return all;
 }
 
@@ -297,6 +304,7 @@ Validation validate(const Scenario& scenario, const BackendEntry& backend,
   Validation result;
   result.title = title_of(layout);
   result.backend = backend.name;
+  result.sleeps = backend.sleeps;
   result.targets.wall_clock = backend.wall_clock;
   result.targets.structure = backend.most_structure;
   result.fault = about_file(scenario.source, [&] {

@@ -84,7 +84,8 @@ struct Validation {
   bool served = false;  // this process only ran a rank for another one, which has the result
 
   Job job;                              // whose actions run layers if it has any
-  std::string why_busy;                 // otherwise: why they keep a core busy instead
+  std::string why_busy;                 // otherwise: why they keep a core busy or sleep instead
+  bool sleeps = false;                  // actions without layers sleep
   NumbersCheck numbers;                 // of layers
   std::optional<CodingNumbers> coding;  // of encoded activations
   std::vector<HeldPeak> stash_peaks;    // the same
@@ -120,9 +121,9 @@ struct ValidationRuns {
   struct Run {
     std::string left_out;  // why it did not run
     Validation validation;
+    bool stopped = false;  // it could have run, but for an interrupt
   };
-  std::vector<Run> runs;     // by candidate
-  bool interrupted = false;  // before all had run
+  std::vector<Run> runs;  // by candidate
   // The times that predictions used: a profile file, and a scenario that reads it as profile.json.
   // Empty: each was profiled alone.
   std::string profile;

@@ -111,8 +111,10 @@ std::string bodies_text(const Validation& validation) {
     return fmt::format("actions: {}, as much as takes their time\n",
                        name(validation.job.device.work));
   }
-  if (!validation.job.layers)
-    return fmt::format("actions: busy kernels; {}\n", validation.why_busy);
+  if (!validation.job.layers) {
+    return fmt::format("actions: {}; {}\n", validation.sleeps ? "sleep" : "busy kernels",
+                       validation.why_busy);
+  }
   const NumbersCheck& numbers = validation.numbers;
   const std::string text = "actions: the model's layers\n";
   if (!numbers.error) {
@@ -186,7 +188,7 @@ ordered_json numbers_json(const std::optional<double>& error) {
 /// The bodies of actions, why these, and how far off their numbers, codecs and memory are.
 ordered_json actions_json(const Validation& validation) {
   const bool layers = validation.job.layers || validation.job.device.layers;
-  std::string bodies = layers ? "layers" : "busy";
+  std::string bodies = layers ? "layers" : validation.sleeps ? "sleep" : "busy";
   if (has_work_of_device(validation)) bodies = name(validation.job.device.work);
   if (validation.torch) bodies = validation.torch->bodies;
   ordered_json coding;

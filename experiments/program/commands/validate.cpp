@@ -16,6 +16,7 @@
 namespace penstock::validate_file {
 namespace {
 
+constexpr const char* default_backend = "cpu_logical";
 constexpr std::uint32_t least_iterations = 20;
 constexpr std::uint32_t most_iterations = 10'000;
 
@@ -38,7 +39,7 @@ struct Options : Arguments {
   Text scenario = line.scenario();
   Texts settings = line.settings();
   Text backend =
-      line.choice("--backend", words_of(backend_entries()), "what runs the plan", "cpu_logical");
+      line.choice("--backend", words_of(backend_entries()), "what runs the plan", default_backend);
   Number iterations = line.number("--iterations", "how many clean iterations to measure, from 20");
   Text schedules = line.option(
       "--schedules",
@@ -83,12 +84,10 @@ void check_files(const Options& options) {
 }
 
 std::uint32_t iterations_of(const Options& options) {
-  if (!options.iterations) return least_iterations;
-  if (*options.iterations < least_iterations) {
-    throw UsageError(fmt::format("--iterations is {}: expected at least {}", *options.iterations,
-                                 least_iterations));
-  }
-  return within("--iterations", options.iterations, most_iterations);
+  const std::uint32_t iterations = options.iterations.value_or(least_iterations);
+  if (iterations >= least_iterations && iterations <= most_iterations) return iterations;
+  throw UsageError(fmt::format("--iterations is {}: expected {} to {}", iterations,
+                               least_iterations, most_iterations));
 }
 
 std::optional<std::uint32_t> action_us_of(const Options& options) {
@@ -115,11 +114,36 @@ void check_torch_options(const Options& options, const BackendEntry& backend) {
     if (options.processes) throw UsageError("--processes: in PyTorch each rank is a process");
     return;
   }
-  const char* wrong = options.bodies == "sleep" ? "--bodies sleep" : nullptr;
-  if (!options.keep.empty()) wrong = "--keep";
+  const char* wrong = options.keep.empty() ? nullptr : "--keep";
   if (const char* const flag = given(options.torch)) wrong = flag;
   if (wrong == nullptr) return;
   throw UsageError(fmt::format("{} goes with --backend torch_gloo or torch_nccl", wrong));
+}
+
+/// Refuses what actions of the backend do not do.
+void check_bodies(const Options& options, const BackendEntry& backend) {
+  if (options.bodies == "sleep" && !backend.sleeps && backend.torch.group.empty()) {
+    throw UsageError("--bodies sleep goes with --backend cpu_timed, torch_gloo or torch_nccl");
+  }
+  if (options.bodies == "busy" && backend.sleeps) {
+    throw UsageError(fmt::format("--bodies busy: {} sleeps; give --bodies sleep, or leave it out",
+                                 backend.name));
+  }
+}
+
+/// A program for another machine: nothing runs here.
+void check_gpu_program(const Options& options, const BackendEntry& backend) {
+  if (options.gpu_program.empty()) return;
+  const bool other = options.iterations || options.action_us || options.processes ||
+                     options.bodies != "auto" || !options.schedules.empty() ||
+                     !options.links.empty() || !options.nccl.empty() || !options.keep.empty() ||
+                     given(options.torch) != nullptr || options.causes || options.json ||
+                     !options.timeline.empty() || !options.simulated.empty() ||
+                     (!backend.one_gpu && options.backend != default_backend);
+  if (!other) return;
+  throw UsageError(
+      "--gpu-program goes with --set, --force and --backend cuda_logical, cuda_single or "
+      "cuda_single_graph: it runs nothing");
 }
 
 /// Of "min_ctas=2", "max_ctas=8" and "split_share=1".
@@ -238,9 +262,9 @@ int run_ranking(const Options& options, const Scenario& scenario, const BackendE
   const auto names = schedules_named(options.schedules);
   const ScheduleRanking ranking = rank_schedules(scenario, names, backend, measuring);
   show(options.json ? printed(ranking_json(ranking)) : ranking_text(ranking));
-  if (ranking.interrupted) {
+  if (ranking.stopped > 0) {
     return ended_on_request(
-        fmt::format("; {} of {} schedules were done", ranking.schedules.size(), names.size()));
+        fmt::format("; {} of {} schedules were done", ranking.ran, ranking.ran + ranking.stopped));
   }
   if (ranking.verdict == Verdict::inconclusive) {
     say(fmt::format("inconclusive: {}", why_inconclusive(ranking)));
@@ -252,6 +276,8 @@ int run_validation(const Options& options) {
   check_files(options);
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
   check_torch_options(options, backend);
+  check_bodies(options, backend);
+  check_gpu_program(options, backend);
   const ValidationOptions measuring{.measuring = {.iterations = iterations_of(options)},
                                     .action_us = action_us_of(options),
                                     .processes = processes_of(options),

@@ -70,6 +70,30 @@ TEST_CASE("validation: where layers are not run it says why, and runs busy kerne
         "an iteration holds up to 1.6e+09 bytes in doubles; 1.07e+09 are the most");
 }
 
+TEST_CASE(
+    "validation: a model that states times has no layers to run, whatever else is asked for") {
+  const char* const times = "the model states times, not kinds of layers";
+  const char* const chance = "/chance/jitter=0.01";
+  CHECK(with_layers(scenario_with_link, {chance}).why_busy == times);
+  CHECK(with_layers(scenario_two_mlps, {chance}).why_busy ==
+        "layers take the time that they take, whatever chance says");
+  const auto with_length = [](const std::string& text) {
+    return validate(parse_scenario(text, "small.json", {}), on_threads(), {.action_us = 20})
+        .why_busy;
+  };
+  CHECK(with_length(scenario_with_link) == times);
+  CHECK(with_length(scenario_two_mlps) == "layers take the time that they take, not --action-us");
+}
+
+TEST_CASE("validation: actions of a backend that sleeps are called so") {
+  const Validation result = validate(parse_scenario(scenario_two_mlps, "small.json", {}),
+                                     *find_named(backend_entries(), "cpu_timed"),
+                                     {.measuring = {.iterations = 3}, .action_us = 100});
+  CHECK(validation_json(result)["bodies"] == "sleep");
+  CHECK(validation_text(result).find("actions: sleep; cpu_timed runs no layers\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("validation: layers that are asked for and not run are a usage error") {
   ValidationOptions options;
   options.bodies = Bodies::layers;

@@ -98,17 +98,19 @@ TEST_CASE("schedule ranking: every schedule communicates as the scenario does") 
   }
 }
 
-TEST_CASE("schedule ranking: an interrupt keeps the schedules that are done") {
+TEST_CASE("schedule ranking: an interrupt keeps what is done, and tells it from what cannot run") {
   std::uint32_t asked = 0;
   const ValidationOptions options{
       .measuring = {.steady = 100, .asked_to_stop = [&] { return ++asked > 30; }}};
-  const ScheduleRanking ranking =
-      rank_schedules(parse_scenario(two_stages, "two.json"), schedules_named("naive,gpipe,1f1b"),
-                     *find_named(backend_entries(), "cpu_logical"), options);
-  CHECK(ranking.interrupted);
+  const ScheduleRanking ranking = rank_schedules(
+      parse_scenario(two_stages, "two.json"), schedules_named("naive,gpipe,1f1b,zb-v"),
+      *find_named(backend_entries(), "cpu_logical"), options);
+  CHECK(ranking.stopped == 2);
   REQUIRE(ranking.ran == 1);
-  CHECK(ranking.schedules.size() == 1);
+  REQUIRE(ranking.schedules.size() == 2);
   CHECK(ranking.schedules[0].name == "naive");
+  CHECK(ranking.schedules[1].name == "zb-v");
+  CHECK(ranking_text(ranking).find("\nleft out: zb-v: /parallel/pipeline: ") != std::string::npos);
   CHECK(ranking_json(ranking)["interrupted"] == true);
 }
 
