@@ -72,8 +72,7 @@ struct OpModel {
   bool ranks_known = false;             // slow ranks can be told from uneven stages
   // By rank and by link: over its peers, without a threshold; 0: no peers.
   std::vector<double> measured_rank, measured_link;
-  std::vector<double>
-      peers;  // by class: what its ops take at the peers of its rank or link; 0: none
+  std::vector<double> peers;  // by class: what peers of its rank or link take; 0: none
 
   /// Whether the class runs layers: slow ranks and long microbatches change it.
   static bool varies(Pass pass) { return runs_layers(pass); }
