@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr double least_slow = 0.02;
+constexpr double least_slow_rank = 0.02;
 
 using Values = std::vector<double>;
 using OpKey = std::pair<std::uint32_t, OpKind>;  // of OpClasses
@@ -182,7 +182,7 @@ void RankComparison::compare() {
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     const double slower = model_.measured_rank[rank];
     const double sure_off = sure * error_of(model_, ops_[rank], peer_ops_[rank], scatter_[rank]);
-    if (slower > 1 + std::max(least_slow, sure_off)) model_.rank[rank] = slower;
+    if (slower > 1 + std::max(least_slow_rank, sure_off)) model_.rank[rank] = slower;
   }
 }
 
