@@ -1,13 +1,11 @@
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/random/sobol.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -81,33 +79,6 @@ std::string steps_text(const Axis& axis) {
   return fmt::format("give {0}:STEP, {0}*FACTOR or --sample N", ends);
 }
 
-/// Whether neighbours in a range are rounded to one number.
-bool repeats(const Progression& range) {
-  for (std::uint64_t i = 1; i < range.count; ++i) {
-    const double before = range.at(i - 1), number = range.at(i);
-    if (number == before) return true;
-    const double step = range.logarithmic  // those that follow are further apart
-                            ? number - before - 1
-                            : (range.to - range.from) / static_cast<double>(range.count - 1);
-    if (!range.whole || step >= 1) return false;
-  }
-  return false;
-}
-
-/// The values of an axis that come twice.
-std::optional<std::vector<std::string>> repeated(const Axis& axis) {
-  for (const ValueList& values : axis.values) {
-    if (values.progression && !repeats(*values.progression)) return std::nullopt;
-  }
-  std::set<std::vector<std::string>> known;
-  for (std::uint64_t i = 0; i < axis.size(); ++i) {
-    std::vector<std::string> one;
-    for (const ValueList& values : axis.values) one.push_back(values.text(i));
-    if (!known.insert(one).second) return one;
-  }
-  return std::nullopt;
-}
-
 void check_values(const Axis& axis) {
   for (std::size_t i = 1; i < axis.values.size(); ++i) {
     if (axis.values[i].size() == axis.size()) continue;
@@ -115,11 +86,6 @@ void check_values(const Axis& axis) {
         axis.option, "/vary",
         fmt::format("{} has {} values and {} has {}; those that go together have equally many",
                     axis.pointers.front(), axis.size(), axis.pointers[i], axis.values[i].size()));
-  }
-  if (const auto twice = repeated(axis)) {
-    refuse(axis.option, "/vary",
-           fmt::format("{} {} {} twice; give each value once", fmt::join(axis.pointers, " and "),
-                       twice->size() > 1 ? "have" : "has", fmt::join(*twice, " and ")));
   }
 }
 

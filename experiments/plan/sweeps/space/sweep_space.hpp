@@ -62,9 +62,9 @@ std::string hash_of_base(const SweepRequest& request);
 /// The configurations of a sweep, numbered from 0. Thread-safe.
 class SweepSpace {
  public:
-  /// Throws for axes that do not fit a sample, or the other way round, for a value that an axis has
-  /// twice, for conditions that no configuration fulfils, and for more configurations than
-  /// supported: UsageError for what an option says, InputError for what a file does.
+  /// Throws for axes that do not fit a sample, or the other way round, for conditions that no
+  /// configuration fulfils, and for more configurations than supported: UsageError for what an
+  /// option says, InputError for what a file does.
   explicit SweepSpace(SweepRequest request);
 
   const SweepRequest& request() const { return request_; }

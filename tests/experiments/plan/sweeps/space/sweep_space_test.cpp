@@ -187,28 +187,6 @@ TEST_CASE("sweep space: what an option says that cannot be is refused with its t
   CHECK(refused() == "--sample 25000001: count times axes is above 50000000");
 }
 
-TEST_CASE("sweep space: an axis has each value once") {
-  const auto refusal = [](const std::string& axis) {
-    return refused_with<UsageError>([&] { SweepSpace(request_with({axis})); });
-  };
-  CHECK(refusal("/n=1f1b,gpipe,1f1b") ==
-        "--vary /n=1f1b,gpipe,1f1b: /n has \"1f1b\" twice; give each value once");
-  CHECK(refusal("/m=1..4,4..8:2") == "--vary /m=1..4,4..8:2: /m has 4 twice; give each value once");
-  CHECK(refusal("/a=1,2,1&/b=3,4,3") ==
-        "--vary /a=1,2,1&/b=3,4,3: /a and /b have 1 and 3 twice; give each value once");
-  CHECK_NOTHROW(SweepSpace(request_with({"/a=1,1&/b=3,4"})));
-  CHECK_NOTHROW(SweepSpace(request_with({"/a=1..1000000000"})));
-  // Whole numbers from 1 to 9 by 1.73: 1, 2, 3, 5, 9. By 1.32: 1, 1.32, …
-  for (const auto& [points, refused] : {std::pair{5, false}, {9, true}}) {
-    SweepRequest request = request_with({"/m=1..9"});
-    request.axes.front().option.clear();
-    request.axes.front().values.front().progression =
-        progression_of({.from = 1, .to = 9, .points = points, .logarithmic = true, .whole = true});
-    const std::string said = refused_at([&] { SweepSpace{request}; });
-    CHECK(said == (refused ? "/vary: /m has 1 twice; give each value once" : "accepted"));
-  }
-}
-
 TEST_CASE("sweep space: its hash changes with a value, a condition and a named file") {
   const Scratch scratch;
   SweepRequest request = request_with({"/a=1,2"});
