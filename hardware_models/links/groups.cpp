@@ -38,10 +38,13 @@ class MachineTally {
 
   /// How `count` devices lie whose first `looked_at` were added.
   Members members(std::uint64_t count, std::uint64_t looked_at) {
-    least_ = std::min(least_, looked_at);
-    if (machines_ == 0 || looked_at == count || here_ > least_) close();  // may be cut off
-    if (looked_at < count) machines_ = (count * machines_ + looked_at - 1) / looked_at;
-    if (machines_ == 1) return {count, looked_at < count ? machine_.devices : count};
+    if (machines_ == 0 || looked_at == count) close();
+    if (looked_at < count) {  // the last machine may be cut off: the closed ones stand for all
+      const std::uint64_t closed = looked_at - here_;
+      machines_ = (count * machines_ + closed - 1) / closed;
+      least_ = std::min(least_, count / machines_);
+    }
+    if (machines_ == 1) return {count, count};
     return {count, most_, machines_, least_};
   }
 

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "hardware_models/links/groups.hpp"
@@ -130,10 +131,45 @@ TEST_CASE("one machine may have more holders than another") {
   CHECK(members_text(ranks_of(3, 1, 4), 1, 4, one) == "4/3-1");
 }
 
+TEST_CASE(
+    "a group on all devices fills each machine but perhaps the last, or lies evenly in them") {
+  for (const std::uint64_t size : {2U, 4U, 8U, 16U, 32U, 72U}) {
+    for (const std::uint64_t devices :
+         {72U, 4096U, 16383U, 16384U, 16385U, 16400U, 32753U, 32760U, 65535U, 65536U, 1000000U}) {
+      CAPTURE(size);
+      CAPTURE(devices);
+      Machine machine = eight();
+      machine.devices = size;
+      const std::uint64_t machines = (devices + size - 1) / size;
+      const Members filled = members_of(machine, {devices, 1, devices});
+      CHECK(filled.machines() == machines);
+      CHECK(filled.per_machine == size);
+      seat_evenly(machine, devices, 1);
+      const Members even = members_of(machine, {devices, 1, devices});
+      CHECK(even.machines() == machines);
+      CHECK(even.per_machine == (devices + machines - 1) / machines);
+      CHECK(even.fewest() == devices / machines);
+    }
+  }
+}
+
+TEST_CASE("many holders lie in machines as few do") {
+  const std::vector<Rank> one{Rank{0}};
+  for (const std::uint64_t data : {64U, 16384U, 32760U, 65536U}) {
+    CAPTURE(data);
+    const HardwareSpec spec = ranks_of(1, 1, data);
+    const Holders holders{1, static_cast<double>(data), one};
+    const Members members = members_of(*spec.machine, HolderPlaces(spec, holders));
+    CHECK(members.machines() == data / 8);
+    CHECK(members.per_machine == 8);
+    CHECK(members.even());
+  }
+}
+
 TEST_CASE("a million holders are as soon placed as a few") {
   const std::vector<Rank> one{Rank{0}};
   CHECK(members_text(ranks_of(1, 1, 1'000'000'000), 1, 1e9, one) == "1000000000/8");
-  CHECK(members_text(ranks_of(4, 1, 1'000'000'001), 1, 1'000'000'001, one) == "1000000001/2");
+  CHECK(members_text(ranks_of(4, 1, 1'000'000'001), 1, 1'000'000'001, one) == "1000000001/2-1");
 }
 
 TEST_CASE("a sum over four replicas, two a machine, takes what its algorithm says") {
