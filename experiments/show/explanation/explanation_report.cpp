@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_output.hpp"
@@ -37,10 +38,26 @@ ordered_json sensitivity_json(const Sensitivity& one, double makespan_us) {
           {"rerun_share", or_null(one.gain, share)}};
 }
 
-ordered_json change_json(const TriedChange& change) {
-  return {{"change", change.change.text()},  {"options", change.change.options()},
-          {"to_do", text(change.effort)},    {"makespan_us", to_us(change.makespan)},
-          {"peak_bytes", change.peak_bytes}, {"fits", or_null(change.fits())}};
+/// What changes are compared with.
+TriedChange now_of(const RunResult& result, const Explanation& explanation) {
+  return explanation.now.value_or(TriedChange{.makespan = result.report->makespan});
+}
+
+ordered_json now_json(const TriedChange& now) {
+  return {{"makespan_us", to_us(now.makespan)},
+          {"draws", std::max<std::size_t>(now.draws.size(), 1)}};
+}
+
+ordered_json change_json(const TriedChange& change, const TriedChange& now) {
+  const auto pair_json = [](const auto& pair) { return ordered_json{pair.first, pair.second}; };
+  return {{"change", change.change.text()},
+          {"options", change.change.options()},
+          {"to_do", text(change.effort)},
+          {"makespan_us", to_us(change.makespan)},
+          {"gain", gain_of(change, now)},
+          {"gain_within", or_null(gain_within(change, now), pair_json)},
+          {"peak_bytes", change.peak_bytes},
+          {"fits", or_null(change.fits())}};
 }
 
 ordered_json share_json(const PathShare& share) {
@@ -206,8 +223,7 @@ std::string changes_heading(const RunResult& result, const Explanation& explanat
 
 std::string changes_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
   if (explanation.changes.empty()) return "";
-  const TriedChange now =
-      explanation.now.value_or(TriedChange{.makespan = result.report->makespan});
+  const TriedChange now = now_of(result, explanation);
   const auto cells = [&](const TriedChange& change) -> TableRow {
     return {short_time_text(change.makespan, unit), gain_text(change, now),
             bytes_text(change.peak_bytes), std::string(penstock::text(change.effort)),
@@ -233,6 +249,8 @@ ordered_json explanation_json(const RunResult& result, const Explanation& explan
     return sensitivity_json(one, to_us(result.report->makespan));
   };
   const auto of_gap = [&](const IdleGap& gap) { return gap_json(plan, gap); };
+  const TriedChange now = now_of(result, explanation);
+  const auto of_change = [&](const TriedChange& change) { return change_json(change, now); };
   return {
       {"penstock", 1},
       {"title", result.title},
@@ -248,7 +266,8 @@ ordered_json explanation_json(const RunResult& result, const Explanation& explan
       {"idle_us", to_us(explanation.idle.total())},
       {"idle_by_cause_us", causes_json(explanation.idle)},
       {"gaps", list_json(explanation.gaps, of_gap)},
-      {"changes", list_json(explanation.changes, change_json)},
+      {"now", now_json(now)},
+      {"changes", list_json(explanation.changes, of_change)},
       {"advice", explanation.advice},
       {"notes", explanation.notes},
       {"findings", findings_json(result.findings)}};

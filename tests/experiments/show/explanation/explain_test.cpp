@@ -1,10 +1,15 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+#include "experiments/run/changes/tried_changes.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/time.hpp"
 #include "tests/support/finished_run.hpp"
 #include "tests/support/small_scenarios.hpp"
 
@@ -100,6 +105,7 @@ TEST_CASE("the JSON of a contended run has its path, its shares and its gaps, to
       {"rank": 1, "start_us": 3, "end_us": 9, "next": "1F1", "waits_for": "0F1",
        "waits_for_rank": 0, "transfer": "0SEND_F1"}],
     "findings": []})"_json;
+  expected["now"] = R"({"makespan_us": 11, "draws": 1})"_json;
   expected["changes"] = nlohmann::json::array();
   expected["advice"] = explanation.advice;
   expected["notes"] = nlohmann::json::array();
@@ -119,6 +125,29 @@ TEST_CASE("the JSON of a contended run has its path, its shares and its gaps, to
   expected["gaps"][1]["idle_by_cause_us"] =
       causes(R"({"dependency": 1, "contention": 1, "transfer": 4})");
   CHECK(document == expected);
+}
+
+TEST_CASE("the JSON of a batch has the draws, the mean without changes, and each gain as printed") {
+  const auto drawn = [](const std::vector<double>& draws_us, double mean_us) {
+    TriedChange one{.makespan = from_us(mean_us)};
+    for (const double us : draws_us) one.draws.push_back(from_us(us));
+    return one;
+  };
+  const RunResult result = queued();
+  Explanation explanation = explain_times(result);
+  explanation.now = drawn({11, 12, 13}, 12);
+  explanation.changes = {drawn({10, 10, 10}, 10)};
+  const auto document = nlohmann::json::parse(explanation_json(result, explanation).dump());
+  CHECK(document["makespan_us"] == 11);
+  CHECK(document["now"] == R"({"makespan_us": 12, "draws": 3})"_json);
+  const auto& change = document["changes"][0];
+  CHECK(change["makespan_us"] == 10);
+  CHECK(change["gain"].get<double>() == doctest::Approx(2.0 / 12));
+  // The mean of 1, 2, 3 is 2, with a standard deviation of 1; t is 4.303 for three draws.
+  const double half = 4.303 / std::sqrt(3.0);
+  CHECK(change["gain_within"][0].get<double>() == doctest::Approx((2 - half) / 12).epsilon(1e-3));
+  CHECK(change["gain_within"][1].get<double>() == doctest::Approx((2 + half) / 12).epsilon(1e-3));
+  CHECK(explanation_text(result, explanation).find("means of 3 draws, ±") != std::string::npos);
 }
 
 TEST_CASE("of two transfers that queue on a link, a gap waits for the one that its action reads") {
