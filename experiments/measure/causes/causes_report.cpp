@@ -35,7 +35,7 @@ class CostTable {
         table_rows(head, causes_.causes, [&](const Cause& cause) { return row(cause); });
     rows.push_back(sum("unexplained", causes_.unexplained));
     rows.push_back(sum("ideal", causes_.ideal));
-    rows.push_back(sum("measured", causes_.measured));
+    rows.push_back(sum("step", causes_.measured));
     return fmt::format("what it cost, each cause without those above it (times in {})\n",
                        unit_.name) +
            aligned(rows, {0, head.size() - 1});

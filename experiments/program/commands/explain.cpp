@@ -34,7 +34,7 @@ struct Options : Arguments {
 
   const std::string& run() const { return runs.front(); }
   bool asks_for_causes() const {
-    return causes || !without.empty() || !expected.empty() || !heat_map.empty();
+    return causes || !without.empty() || !expected.empty() || !heat_map.empty() || runs.size() > 1;
   }
 };
 
@@ -46,7 +46,7 @@ void print_memory(const Options& options, const Scenario& scenario, const RunRes
                     : memory_explanation_text(result, explanation));
 }
 
-/// What a recorded run is explained with, beside its times.
+/// What a run is explained with, beside its times.
 struct Studied {
   std::optional<Counterfactual> changed;
   std::optional<StepCauses> causes;
@@ -105,18 +105,9 @@ nlohmann::ordered_json json_of(const RunResult& run, const Explanation& explanat
   return all;
 }
 
-/// Of a run as its times tell it.
-int explain_recording(const Options& options, Recording recording,
-                      const std::vector<std::string>& settings) {
-  if (options.memory) {
-    throw UsageError(
-        options.asks_for_causes()
-            ? "--memory explains no causes; leave out one of the two"
-            : fmt::format("--memory: {} is a timeline; it goes with a scenario", options.run()));
-  }
-  const Studied studied = study(options, recording, settings);
-  const RunResult run = run_of_recording(std::move(recording));
-  const Explanation explanation = explain_recorded(run);
+/// Writes the pictures of a run and prints what explains it.
+void put_out(const Options& options, const RunResult& run, const Explanation& explanation,
+             const Studied& studied) {
   OutputSet outputs(options.replaced);
   write_pictures(options.pictures, run, outputs,
                  {explanation.gaps, tasks_of(run.report->critical_path)});
@@ -126,30 +117,21 @@ int explain_recording(const Options& options, Recording recording,
     outputs.write(options.heat_map, draw_heat_map(picture_format(options.heat_map), map));
   }
   outputs.publish();
-  if (on_standard_output(options.pictures) || options.heat_map == "-") return ExitCode::done;
+  if (options.memory || on_standard_output(options.pictures) || options.heat_map == "-") return;
   show(options.json ? printed(json_of(run, explanation, studied))
                     : text_of(run, explanation, studied));
+}
+
+/// Of a run as its times tell it.
+int explain_recording(const Options& options, Recording recording,
+                      const std::vector<std::string>& settings) {
+  const Studied studied = study(options, recording, settings);
+  const RunResult run = run_of_recording(std::move(recording));
+  put_out(options, run, explain_recorded(run), studied);
   return ExitCode::done;
 }
 
-int explain_run(const Options& options) {
-  check(options.pictures);
-  const std::string content = read_file(options.run());
-  std::vector<std::string> outputs_to = paths_of(options.pictures);
-  if (!options.heat_map.empty()) outputs_to.push_back(options.heat_map);
-  outputs_to.push_back(json_output(options.json));
-  check_outputs(outputs_to, options.runs, options.replaced);
-  if (is_recording(options.run(), content)) {
-    return explain_recording(options, parse_recording(options.run(), content), options.settings);
-  }
-  if (options.runs.size() > 1) {
-    throw UsageError(fmt::format("{} is a scenario; only .timeline files are iterations of a run",
-                                 options.run()));
-  }
-  if (options.asks_for_causes()) {
-    return explain_recording(options, recording_in(options.run(), content, options.settings), {});
-  }
-  const Scenario scenario = parse_scenario(content, options.run(), options.settings);
+int explain_scenario(const Options& options, const Scenario& scenario) {
   std::optional<Waiting> waiting("simulating");
   const RunResult result =
       options.memory
@@ -165,18 +147,46 @@ int explain_run(const Options& options) {
     print_memory(options, scenario, result);
   }
   if (options.memory && paths_of(options.pictures).empty()) return code;
+  Studied studied;
+  if (options.asks_for_causes()) {
+    Recording recording{*result.plan, result.timeline, result.title};
+    studied = study(options, recording, {});
+  }
   waiting.emplace("explaining");
   const bool prints = !options.memory && !on_standard_output(options.pictures);
   const Explanation explanation = prints ? explain(scenario, result) : explain(result);
   waiting.reset();
-  OutputSet outputs(options.replaced);
-  write_pictures(options.pictures, result, outputs,
-                 {explanation.gaps, tasks_of(result.report->critical_path)});
-  outputs.publish();
-  if (!prints) return code;
-  show(options.json ? printed(explanation_json(result, explanation))
-                    : explanation_text(result, explanation));
+  put_out(options, result, explanation, studied);
   return code;
+}
+
+int explain_run(const Options& options) {
+  check(options.pictures);
+  const std::string content = read_file(options.run());
+  std::vector<std::string> outputs_to = paths_of(options.pictures);
+  if (!options.heat_map.empty()) outputs_to.push_back(options.heat_map);
+  outputs_to.push_back(json_output(options.json));
+  check_outputs(outputs_to, options.runs, options.replaced);
+  const bool recorded = is_recording(options.run(), content);
+  if (!recorded && options.runs.size() > 1) {
+    throw UsageError(fmt::format("{} is a scenario; only .timeline files are iterations of a run",
+                                 options.run()));
+  }
+  if (options.memory && options.asks_for_causes()) {
+    throw UsageError("--memory explains no causes; leave out one of the two");
+  }
+  if (!recorded && options.without.empty()) {
+    return explain_scenario(options, parse_scenario(content, options.run(), options.settings));
+  }
+  if (options.memory) {
+    throw UsageError(
+        fmt::format("--memory: {} is a timeline; it goes with a scenario", options.run()));
+  }
+  // Causes are taken out of the times of a run, whatever these come from.
+  return recorded
+             ? explain_recording(options, parse_recording(options.run(), content), options.settings)
+             : explain_recording(options, recording_in(options.run(), content, options.settings),
+                                 {});
 }
 
 }  // namespace

@@ -143,6 +143,33 @@ TEST_CASE("causes: as text and JSON, of a run, without a cause, with settings, o
   CHECK(change == doctest::Approx(double(compared["makespan_difference_us"])));
 }
 
+TEST_CASE("causes: of a scenario they are told beside its gains, its changes and its advice") {
+  const Workplace work;
+  const json plain = work.answer({"explain", "r.json"});
+  CHECK(!plain.at("sensitivity").empty());
+  for (const std::vector<std::string>& asked :
+       {std::vector<std::string>{"--causes"}, std::vector<std::string>{"--heat-map", "r.svg"}}) {
+    std::vector<std::string> arguments{"explain", "r.json"};
+    arguments.insert(arguments.end(), asked.begin(), asked.end());
+    json all = work.answer(arguments);
+    CHECK(all.at("causes").at("measured_us") == plain.at("makespan_us"));
+    all.erase("causes");
+    CHECK(all == plain);
+  }
+  CHECK(work.has("r.svg"));
+  const std::string text = work.run({"explain", "r.json", "--causes"}).output;
+  CHECK(text.find("need the scenario") == std::string::npos);
+  CHECK(text.find("\nmeasured ") == std::string::npos);
+}
+
+TEST_CASE("causes: several timelines are iterations, asked for causes or not") {
+  const Workplace work;
+  REQUIRE(work.run({"run", "r.json", "--timeline", "s.timeline"}).code == 0);
+  const json all = work.answer({"explain", "s.timeline", "s.timeline"});
+  REQUIRE(all.contains("causes"));
+  CHECK(all["causes"]["iterations"] == 2);
+}
+
 TEST_CASE("causes: what cannot be is refused with its remedy") {
   const Workplace work;
   REQUIRE(work.run({"run", "r.json", "--timeline", "s.timeline"}).code == 0);
