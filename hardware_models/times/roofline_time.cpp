@@ -101,6 +101,17 @@ Extent recomputed_extent(const Layer& layer, const StackConstants& stack) {
           .to_the_end = !stack.stops_recomputing || repeated == Repeated::output};
 }
 
+std::string other_units_text(const Device& device, std::string_view precision) {
+  const Recipe* recipe = recipe_of(precision);
+  const auto runs = runs_in(device, precision);
+  if (!runs || *runs == (recipe != nullptr ? recipe->units : precision)) return "";
+  return fmt::format(
+      "{} has no {} units: matrix products are priced, and MFU is counted, at its {} peak of "
+      "{:.4g} "
+      "TFLOP/s",
+      device.name, precision, *runs, device.peak_flops.find(*runs)->second * 1e-12);
+}
+
 RooflineTimes::RooflineTimes(const HardwareSpec& spec)
     : machine_(*spec.machine),
       kernels_(machine_.device, spec.precision),

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/links/groups.hpp"
@@ -11,6 +12,10 @@
 #include "sim/model/work.hpp"
 
 namespace penstock {
+
+/// "a100 has no fp8 units: …": that matrix products of a precision run in another one on a device;
+/// empty if they run in it, or in none.
+std::string other_units_text(const Device& device, std::string_view precision);
 
 /// Times of single kernels on a device, as its stack runs them.
 class KernelTimes {

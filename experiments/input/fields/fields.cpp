@@ -186,6 +186,7 @@ Takes time_us() { return quantity("time_us"); }
 Takes bytes() { return quantity("bytes"); }
 Takes megabytes() { return quantity("megabytes"); }
 Takes bandwidth() { return quantity("bandwidth"); }
+Takes watts() { return number(1, 1e6); }
 Takes any_time() { return quantity("any_time"); }
 Takes any_bytes() { return quantity("any_bytes"); }
 Takes any_bandwidth() { return quantity("any_bandwidth"); }

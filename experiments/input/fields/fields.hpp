@@ -51,6 +51,7 @@ Takes time_us();
 Takes bytes();
 Takes megabytes();
 Takes bandwidth();
+Takes watts();  // a plain number
 // The same without bounds.
 Takes any_time();
 Takes any_bytes();

@@ -146,7 +146,7 @@ std::string stated_key(const json& section, const std::vector<Field>& fields) {
 /// Keys about a device, which only a machine or device of the catalogue has.
 const std::vector<Field>& device_settings() {
   static const std::vector<Field> fields{
-      field<&H::power_watts>("power_watts", number(1, 1e6),
+      field<&H::power_watts>("power_watts", watts(),
                              "power cap of a device: its matrix units slow down with the cube "
                              "root of the power"),
       field<H>("efficiency",

@@ -9,6 +9,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
+#include "hardware_models/times/roofline_time.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
@@ -111,18 +112,6 @@ void take_device_settings(const HardwareSection& hardware, Machine& machine) {
   if (hardware.kernel_issue_us) device.kernel_issue_us = *hardware.kernel_issue_us;
 }
 
-/// Notes that matrix products run in another precision than the model's.
-void note_precision(const Device& device, Hardware& hardware) {
-  const std::string& precision = hardware.spec.precision;
-  const auto runs = runs_in(device, precision);
-  if (!runs || *runs == precision) return;
-  const double peak = device.peak_flops.find(*runs)->second;
-  hardware.notes.push_back(
-      fmt::format("{} has no {} units: matrix products are priced, and MFU is counted, at its {} "
-                  "peak of {:.4g} TFLOP/s",
-                  device.name, precision, *runs, peak * 1e-12));
-}
-
 /// Notes that no efficiency limits matrix products.
 void note_full_peak(const Device& device, Hardware& hardware) {
   if (!device.matrix_efficiency.table.empty() || device.matrix_efficiency.half_at > 0) return;
@@ -136,7 +125,8 @@ void note_full_peak(const Device& device, Hardware& hardware) {
 void note_prices(const Scenario& scenario, Hardware& hardware) {
   const auto& machine = hardware.spec.machine;
   if (!machine || !scenario.model.by_kind()) return;
-  note_precision(machine->device, hardware);
+  const std::string units = other_units_text(machine->device, hardware.spec.precision);
+  if (!units.empty()) hardware.notes.push_back(units);
   if (hardware.cost_model == "roofline") note_full_peak(machine->device, hardware);
 }
 

@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/timing/questions.hpp"
+#include "hardware_models/times/roofline_time.hpp"
 
 namespace penstock::kernel_file {
 namespace {
@@ -35,9 +39,17 @@ struct Options : Arguments {
   Flag json = line.json();
 };
 
+std::optional<double> watts_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const double number = number_of("--watts", text);
+  const auto [least, most] = watts().bounds();
+  if (least <= number && number <= most) return number;
+  throw UsageError(fmt::format("--watts is {}: expected {:.7g} to {:.7g}", text, least, most));
+}
+
 KernelQuestion question_of(const Options& options) {
   KernelQuestion question{options.kind, {}, options.dtype, options.attention};
-  if (!options.watts.empty()) question.watts = number_of("--watts", options.watts);
+  question.watts = watts_of(options.watts);
   for (const std::string& setting : options.sizes) {
     const auto [key, value] = option_setting(setting, "kernel");
     question.sizes[key] = number_of("--set " + setting, value);
@@ -45,7 +57,7 @@ KernelQuestion question_of(const Options& options) {
   return question;
 }
 
-std::string timing_text(const Options& options, const KernelTiming& timing) {
+std::string timing_text(const Options& options, const Device& device, const KernelTiming& timing) {
   const TimeUnit unit = unit_for(from_us(timing.us));
   std::string text = fmt::format("{} on {}: {} {}\n", options.kind, options.hardware,
                                  time_text(from_us(timing.us), unit), unit.name);
@@ -53,7 +65,9 @@ std::string timing_text(const Options& options, const KernelTiming& timing) {
     text += fmt::format("{} TFLOP/s, {} of the peak\n", number_text(timing.flops_per_s() * 1e-12),
                         percent_text(timing.flops_per_s() / timing.peak_flops_per_s));
   }
-  return text + fmt::format("{} GB/s\n", number_text(timing.bytes_per_s() * 1e-9));
+  text += fmt::format("{} GB/s\n", number_text(timing.bytes_per_s() * 1e-9));
+  const std::string units = other_units_text(device, options.dtype);
+  return timing.kernel.flops > 0 && !units.empty() ? text + "note: " + units + "\n" : text;
 }
 
 Device device_of_option(const std::string& value) {
@@ -65,10 +79,10 @@ Device device_of_option(const std::string& value) {
 
 int print_timing(const Options& options) {
   try {
-    const KernelTiming timing =
-        time_kernel(device_of_option(options.hardware), question_of(options));
+    const Device device = device_of_option(options.hardware);
+    const KernelTiming timing = time_kernel(device, question_of(options));
     show(options.json ? printed(kernel_json(options.hardware, timing))
-                      : timing_text(options, timing));
+                      : timing_text(options, device, timing));
   } catch (const InputError& error) {
     throw UsageError(error.where().empty()
                          ? error.what()

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "experiments/input/files/files.hpp"
@@ -95,7 +96,7 @@ Device alone(Device device, const KernelQuestion& question) {
   const std::string& attention = question.attention;
   device.stack = question.shares;
   device.stack.attention = attention;
-  if (question.watts > 0) device.power_share = share_under_cap(device, question.watts);
+  if (question.watts) device.power_share = share_under_cap(device, *question.watts);
   if (attention.empty()) return device;
   std::vector<std::string> names;
   for (const AttentionSpeed& speed : device.attention) {
@@ -120,7 +121,8 @@ KernelTiming time_kernel(const Device& device, const KernelQuestion& question) {
   const NamedNumbers sizes =
       below("/sizes", [&] { return settled_numbers(kind.name, kind.sizes, question.sizes); });
   const KernelTimes times(alone(device, question), question.dtype);
-  KernelTiming timing{kind.kernel(sizes, bytes_of_value(device, question.dtype))};
+  KernelTiming timing{kind.kernel(sizes, bytes_of_value(device, question.dtype)),
+                      std::string(*runs_in(device, question.dtype))};
   timing.us = times.us(timing.kernel);
   timing.peak_flops_per_s = times.peak_flops();
   return timing;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,9 +16,9 @@ struct KernelQuestion {
   std::string kind = "product";  // one of `kernel_kinds`
   NamedNumbers sizes;
   std::string dtype = "bf16";
-  std::string attention;  // the kernel that runs attention, one of the device's
-  double watts = 0;       // power cap of the device; 0: none
-  StackConstants shares;  // of the device's rates; the usual ones are all of them
+  std::string attention;        // the kernel that runs attention, one of the device's
+  std::optional<double> watts;  // power cap of the device
+  StackConstants shares;        // of the device's rates; the usual ones are all of them
 };
 
 /// What a kind of kernel takes.
@@ -34,8 +35,9 @@ std::span<const KernelKindEntry> kernel_kinds();
 /// of attention, half of all under a causal mask, and backward 2.5 times those of forward.
 struct KernelTiming {
   Kernel kernel;
+  std::string precision;  // of the matrix units
   double us = 0;
-  double peak_flops_per_s = 0;  // of dense products in this precision
+  double peak_flops_per_s = 0;  // of dense products in `precision`
 
   double flops_per_s() const { return kernel.flops / us * 1e6; }
   double bytes_per_s() const { return kernel.bytes / us * 1e6; }

@@ -23,7 +23,7 @@ const Fields& kernel_fields() {
       "",
       {field<&Q::kind>("kind", full_text()), field<&Q::dtype>("dtype", full_text()),
        field<&Q::attention>("attention", full_text(), "the kernel of the device that runs it"),
-       field<&Q::watts>("watts", number(0, 1e6), "a power cap of the device; 0: none"),
+       field<&Q::watts>("watts", watts(), "a power cap of the device"),
        field<&Q::sizes>("sizes", map_of(number()))},
       {"kind", "sizes"}};
   return fields;
@@ -78,6 +78,7 @@ ordered_json kernel_json(const std::string& hardware, const KernelTiming& timing
   const Kernel& kernel = timing.kernel;
   return {{"penstock", 1},
           {"hardware", hardware},
+          {"precision", timing.precision},
           {"us", timing.us},
           {"flops", kernel.flops},
           {"bytes", kernel.bytes},

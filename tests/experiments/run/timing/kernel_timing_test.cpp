@@ -3,10 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/run/timing/questions.hpp"
+#include "hardware_models/times/roofline_time.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/program.hpp"
 
 // One kernel alone. The device computes 1e12 FLOP/s in bf16, twice that in fp8, reads 1e11 bytes/s,
 // and a kernel costs 2 µs.
@@ -78,6 +82,54 @@ TEST_CASE("kernel: a power cap slows matrix units by its cube root") {
   KernelQuestion question = product(1000, 1000, 1000);
   question.watts = 125;
   CHECK(timed_on_plain(question).us == doctest::Approx(2e9 / 0.5e12 * 1e6 + 2));
+}
+
+TEST_CASE(
+    "kernel: a device without units of a precision computes in the next wider one, and says so") {
+  Device device = plain_device();
+  CHECK(time_kernel(device, product(8, 8, 8, "fp8")).precision == "fp8");
+  CHECK(time_kernel(device, product(8, 8, 8, "fp8-block")).precision == "fp8");
+  CHECK(other_units_text(device, "fp8-block").empty());
+  device.peak_flops.erase("fp8");
+  CHECK(time_kernel(device, product(8, 8, 8, "fp8")).precision == "bf16");
+  CHECK(other_units_text(device, "bf16").empty());
+  CHECK(
+      other_units_text(device, "fp8") ==
+      "plain has no fp8 units: matrix products are priced, and MFU is counted, at its bf16 peak of "
+      "1 TFLOP/s");
+  const Desk desk;
+  const std::vector<std::string> asked{"kernel",  "product",    "--hardware", "a100-sxm4-80gb",
+                                       "--dtype", "fp8",        "--set",      "rows=64",
+                                       "--set",   "columns=64", "--set",      "inner=64"};
+  CHECK(desk.run(asked).output.find("\nnote: a100-sxm4-80gb has no fp8 units: ") !=
+        std::string::npos);
+  CHECK(desk.json_of(asked)["precision"] == "bf16");
+}
+
+TEST_CASE("kernel: a power cap is from 1 W to 1 MW, on the command line and in documents") {
+  const Desk desk;
+  const Catalogue catalogue = read_catalogue();
+  const auto accepts = [&](const char* watts) {
+    json question = {{"hardware", "dgx-h100"},
+                     {"kernel", {{"kind", "stream"}, {"sizes", {{"bytes", 1e9}}}}}};
+    question["kernel"]["watts"] = json::parse(watts);
+    bool taken = true;
+    try {
+      timed(catalogue, question);
+    } catch (const InputError&) {
+      taken = false;
+    }
+    const ProgramRun run = desk.run(
+        {"kernel", "stream", "--hardware", "dgx-h100", "--set", "bytes=1e9", "--watts", watts});
+    CHECK(run.code == (taken ? 0 : 2));
+    return taken;
+  };
+  CHECK(accepts("1"));
+  CHECK(accepts("1000000"));
+  CHECK(!accepts("0"));
+  CHECK(!accepts("-5"));
+  CHECK(!accepts("1000001"));
+  CHECK(!accepts("1e9"));
 }
 
 TEST_CASE("kernel: what is unknown is refused at its place") {
