@@ -22,10 +22,18 @@ struct PaperConstant {
   FitRange range;
 };
 
+/// A cell of a CSV file, by row and column, from 0.
+struct CsvPlace {
+  std::string file;
+  std::size_t row = 0;
+  std::size_t column = 0;
+};
+
 /// A value of a row: JSON text, and its number, if it is one.
 struct PaperCell {
   std::string json;
   std::optional<double> number;
+  std::optional<CsvPlace> place = {};  // of a row that a CSV file has
 
   bool operator==(const PaperCell& other) const { return json == other.json; }
 };
@@ -105,8 +113,9 @@ struct Paper {
 /// Reads a paper.json. Throws InputError with the file's name in front.
 Paper read_paper(const std::string& path);
 
-/// Reads rows of a table from a CSV file with a header of column names, in any order. Throws
-/// InputError with the file's name in front.
+/// Reads rows of a table from a CSV file with a header of column names, in any order. A column of
+/// numbers in the rows that the table has is one in the file too. Throws InputError with the file's
+/// name in front.
 std::vector<PaperRow> read_paper_rows(const std::string& path, const PaperTable& table);
 
 /// The table to whose rows the constants of a judgement are fitted; null if the paper lacks it.

@@ -14,9 +14,24 @@
 namespace penstock {
 namespace {
 
-PaperCell cell_of(const CsvCell& cell) {
-  if (const auto number = plain_number(cell.text)) return number_cell(*number);
-  return {nlohmann::json(cell.text).dump(), std::nullopt};
+PaperCell cell_of(const CsvCell& cell, const std::string& file) {
+  const auto number = plain_number(cell.text);
+  PaperCell value =
+      number ? number_cell(*number) : PaperCell{nlohmann::json(cell.text).dump(), std::nullopt};
+  value.place = {file, cell.row, cell.column};
+  return value;
+}
+
+/// Of each column of the table, whether its rows have only numbers there and no case of "patches".
+std::vector<bool> columns_of_numbers(const PaperTable& table) {
+  std::vector<bool> numbers;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    numbers.push_back(!table.rows.empty() && !table.patches.contains(table.columns[i]) &&
+                      std::ranges::all_of(table.rows, [&](const PaperRow& row) {
+                        return row[i].number.has_value();
+                      }));
+  }
+  return numbers;
 }
 
 /// For each column of the table, the index of its cell in a line.
@@ -25,15 +40,18 @@ std::vector<std::size_t> places_of(const std::vector<CsvCell>& header, const Pap
   for (const std::string& name : table.columns) {
     const auto found = std::ranges::find(header, name, &CsvCell::text);
     if (found == header.end()) {
-      throw InputError("row 0", fmt::format("the column \"{}\" is missing; table \"{}\" has {}",
-                                            name, table.name, fmt::join(table.columns, ", ")));
+      throw InputError(fmt::format("row {}", header.front().row),
+                       fmt::format("the column \"{}\" is missing; table \"{}\" has {}", name,
+                                   table.name, fmt::join(table.columns, ", ")));
     }
     places.push_back(static_cast<std::size_t>(found - header.begin()));
   }
   return places;
 }
 
-std::vector<PaperRow> rows_of(std::string_view text, const PaperTable& table) {
+std::vector<PaperRow> rows_of(std::string_view text, const std::string& file,
+                              const PaperTable& table) {
+  const std::vector<bool> numbers = columns_of_numbers(table);
   std::vector<std::size_t> places;
   std::vector<PaperRow> rows;
   std::size_t number = 0, width = 0;
@@ -51,7 +69,15 @@ std::vector<PaperRow> rows_of(std::string_view text, const PaperTable& table) {
                                     counted(cells.size(), "cell"), counted(width, "column")));
     }
     PaperRow& row = rows.emplace_back();
-    for (const std::size_t place : places) row.push_back(cell_of(cells[place]));
+    for (const std::size_t place : places) {
+      const CsvCell& cell = cells[place];
+      const bool is_number = numbers[row.size()];
+      row.push_back(cell_of(cell, file));
+      if (is_number && !row.back().number) {
+        cell.fail(fmt::format("\"{}\" is no number; the paper's column has numbers",
+                              shortened(cell.text)));
+      }
+    }
   }
   return rows;
 }
@@ -81,7 +107,7 @@ std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
 std::vector<PaperRow> read_paper_rows(const std::string& path, const PaperTable& table) {
   const std::string text = read_file(path);
   return about_file(path, [&] {
-    std::vector<PaperRow> rows = rows_of(text, table);
+    std::vector<PaperRow> rows = rows_of(text, path, table);
     if (!rows.empty()) return rows;
     throw InputError("it has no rows");
   });

@@ -25,9 +25,36 @@ struct RowCase {
 
 namespace {
 
+constexpr const char* published_place = "/published";
+
 std::string label_of(const RowCase& row) {
   return fmt::format("{}, row {}", row.of.table.name,
                      fmt::join(cells_of(row.of.table, row.row, row.of.table.label), " "));
+}
+
+/// The cell that gives the value at a pointer: of the scenario, or "/published". Nothing where a
+/// formula does.
+const PaperCell* cell_at(const RowCase& row, const std::string& pointer) {
+  const PaperTable& table = row.of.table;
+  const auto set = std::ranges::find(table.set, pointer, [](const auto& one) { return one.first; });
+  const std::string& value = pointer == published_place ? table.published
+                             : set != table.set.end()   ? set->second
+                                                        : pointer;
+  const auto column = std::ranges::find(table.columns, value);
+  return column == table.columns.end()
+             ? nullptr
+             : &row.row[static_cast<std::size_t>(column - table.columns.begin())];
+}
+
+/// The error at the row, in the file that has it.
+InputError at_row(const RowCase& row, const InputError& error) {
+  const auto& first = row.row.front().place;
+  if (!first) return {row.of.paper.source_file, label_of(row), error.text()};
+  const PaperCell* cell = cell_at(row, error.where());
+  const std::string column = cell == nullptr ? "" : fmt::format(", column {}", cell->place->column);
+  return {first->file, fmt::format("row {}{}", first->row, column),
+          row.of.table.name + ": " + (error.where().empty() ? "" : error.where() + ": ") +
+              error.message()};
 }
 
 /// Adds the row to the errors of a step.
@@ -36,7 +63,7 @@ auto about(const RowCase& row, Step step) {
   try {
     return step();
   } catch (const InputError& error) {
-    throw InputError(row.of.paper.source_file, label_of(row), error.text());
+    throw at_row(row, error);
   }
 }
 
@@ -293,6 +320,10 @@ RowValues PreparedRow::simulate(const Names& constants) const {
     add_formulas(parts_->formulas, names);
     values.published = row.of.table.published.empty() ? std::numeric_limits<double>::quiet_NaN()
                                                       : value_of(row.of.table.published, names);
+    if (values.published <= 0) {
+      throw InputError(published_place,
+                       fmt::format("it is {:.6g}; it must be above 0", values.published));
+    }
     if (!row.of.table.results.empty()) {
       json scenario = parts_->scenario;
       if (parts_->has_texts) work_out(scenario, names);

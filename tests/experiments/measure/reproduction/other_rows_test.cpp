@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "experiments/measure/reproduction/reproduction.hpp"
+#include "sim/base/error.hpp"
 #include "tests/support/pipeline_paper.hpp"
 
 // Rows that the paper lacks, and constants that are given.
@@ -10,6 +12,38 @@
 namespace penstock::testing {
 
 using nlohmann::json;
+
+namespace {
+
+/// The error that other rows give, without the folder of their file.
+std::string error_of_rows(const std::string& csv) {
+  const json table = pipeline_table({{"a", 2, 4, 75}, {"a", 2, 8, 135}}, R"([{"name": "j"}])");
+  const Paper paper = read_paper_of(paper_with(table));
+  try {
+    reproduce(paper, {.other = read_rows_of(paper, csv)});
+  } catch (const InputError& error) {
+    const std::string text = error.text();
+    return text.substr(text.find("rows.csv"));
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("reproduce: an error in other rows names their file, row and column") {
+  const std::string head = "# times\n# of a run\nkind,p,m,published_us\n";
+  CHECK(
+      error_of_rows("# times\nkind,p,published_us\n") ==
+      "rows.csv: row 1: the column \"m\" is missing; table \"times\" has kind, p, m, published_us");
+  CHECK(error_of_rows(head + "a,2,x4,75\n") ==
+        "rows.csv: row 3, column 2: \"x4\" is no number; the paper's column has numbers");
+  CHECK(error_of_rows(head + "a,2,4,75\na,2,-4,75\n")
+            .starts_with("rows.csv: row 4, column 2: times: /schedule/microbatches: "));
+  CHECK(error_of_rows(head + "b,2,4,-75\n") ==
+        "rows.csv: row 3, column 3: times: /published: it is -75; it must be above 0");
+  CHECK(error_of_rows(head + "b,2,4,0\n").starts_with("rows.csv: row 3, column 3: "));
+  CHECK(error_of_rows(head + "b,2,4,75\n") == "none");
+}
 
 TEST_CASE("reproduce: other rows are judged by constants fitted to the paper's own") {
   const json table = pipeline_table(
