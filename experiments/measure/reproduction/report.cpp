@@ -78,7 +78,7 @@ std::string verdict_of(const Judgement& judgement, const JudgedTable& judged) {
         fmt::format(", {} of {} in order", judged.pairs_in_order, pairs_text(judged, judgement));
   }
   const std::string target = target_of(judgement);
-  if (target.empty()) return text + ".";
+  if (target.empty() || judged.judged.rows == 0) return text + ".";
   return fmt::format("{}; {}: {}.", text, target, judged.met ? "met" : "missed");
 }
 
@@ -221,9 +221,15 @@ ordered_json row_json(const ReproducedRow& row) {
   return document;
 }
 
+/// Whether a target is met; null where no row was judged by it.
+ordered_json met_json(const JudgedTable& judged, const Judgement& judgement) {
+  const bool open = judged.judged.rows == 0 && !target_of(judgement).empty();
+  return open ? ordered_json() : ordered_json(judged.met);
+}
+
 ordered_json judgement_json(const JudgedTable& judged, const Judgement& judgement) {
   ordered_json document{{"name", judged.name},
-                        {"met", judged.met},
+                        {"met", met_json(judged, judgement)},
                         {"judged", judged.judged.rows},
                         {"mean_error", judged.judged.mean},
                         {"bias", judged.judged.bias},
@@ -286,12 +292,13 @@ std::vector<std::vector<std::string>> summary_rows(const std::string& name, cons
     for (std::size_t j = 0; j < judgements.size(); ++j) {
       const JudgedTable& judged = judgements[j];
       const std::string target = target_of(paper.tables[t].judgements[j]);
+      const bool open = target.empty() || judged.judged.rows == 0;
       rows.push_back({name, paper.tables[t].name, judged.name,
                       fmt::format("{}", judged.judged.rows), percent_text(judged.judged.mean),
                       signed_percent_text(judged.judged.worst), target.empty() ? "-" : target,
-                      target.empty() ? "-"
-                      : judged.met   ? "yes"
-                                     : "no"});
+                      open         ? "-"
+                      : judged.met ? "yes"
+                                   : "no"});
     }
   }
   return rows;

@@ -57,6 +57,18 @@ TEST_CASE("reproduce: other rows are judged by constants fitted to the paper's o
   CHECK(judged.met);
 }
 
+TEST_CASE("reproduce: a target by which no row is judged is neither met nor missed") {
+  const json table =
+      pipeline_table({{"a", 2, 4, 15}}, R"([{"name": "j", "rows": "m > 99", "each": 0.01}])");
+  const Paper paper = read_paper_of(paper_with(table));
+  const Reproduction reproduction = reproduce(paper);
+  CHECK(reproduction_text(paper, reproduction).ends_with("no row judged.\n"));
+  CHECK(summary_rows("p", paper, reproduction).at(0).back() == "-");
+  const json document = json::parse(reproduction_json(paper, reproduction).dump());
+  CHECK(document["tables"][0]["judgements"][0]["met"].is_null());
+  CHECK_FALSE(reproduction.met());
+}
+
 TEST_CASE("reproduce: other rows of a group that the paper lacks have constants of their own") {
   // The paper's rows have a pace of 5, those of kind b one of 7: (4 + 1) * 3 * 7 and (8 + 1) * 3
   // * 7.
