@@ -223,15 +223,21 @@ std::optional<double> TableCell::number() const {
   return value;
 }
 
-std::size_t RowTable::column(const std::string& option, const std::string& name) const {
+std::optional<std::size_t> RowTable::find(const std::string& name) const {
   std::vector<std::size_t> found;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c] == name) return c;
     if (ends_with_step(columns[c], name)) found.push_back(c);
   }
-  if (found.size() == 1) return found.front();
+  return found.size() == 1 ? std::optional(found.front()) : std::nullopt;
+}
+
+std::size_t RowTable::column(const std::string& option, const std::string& name) const {
+  if (const auto found = find(name)) return *found;
+  const bool several = std::ranges::any_of(
+      columns, [&](const std::string& one) { return ends_with_step(one, name); });
   throw UsageError(fmt::format("{} {}: {}; columns: {}", option, name,
-                               found.empty() ? "there is no such column" : "several columns end so",
+                               several ? "several columns end so" : "there is no such column",
                                fmt::join(columns, ", ")));
 }
 

@@ -27,7 +27,9 @@ struct RowTable {
   std::vector<std::vector<TableCell>> rows;  // as many cells as columns each
 
   /// The column of this name, or the only one that ends in it: "microbatches" is
-  /// "/schedule/microbatches". Throws UsageError with the columns; `option` is whose value it is.
+  /// "/schedule/microbatches".
+  std::optional<std::size_t> find(const std::string& name) const;
+  /// The same. Throws UsageError with the columns; `option` is whose value the name is.
   std::size_t column(const std::string& option, const std::string& name) const;
   /// Columns of the configuration whose values differ.
   std::vector<std::size_t> varied() const;

@@ -49,7 +49,8 @@ std::string ShownAxis::text(const TableCell& cell) const {
 }
 
 std::string ShownAxis::named_text(const TableCell& cell) const {
-  if (!cell.is_number) return cell.text;
+  const bool is_truth = cell.text == "true" || cell.text == "false";
+  if (!cell.is_number && !is_truth) return cell.text;
   return fmt::format("{} {}{}{}", name, text(cell), unit.empty() ? "" : " ", unit);
 }
 

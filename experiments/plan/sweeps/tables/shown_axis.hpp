@@ -18,7 +18,8 @@ struct ShownAxis {
   double value(double number) const { return number / size; }
   /// The value of a cell: "64".
   std::string text(const TableCell& cell) const;
-  /// The same with its name, to tell lines apart: "bandwidth 64 GB/s"; of a text the text alone.
+  /// The same with its name, to tell lines apart: "bandwidth 64 GB/s", "overlap sums true"; of
+  /// another text the text alone.
   std::string named_text(const TableCell& cell) const;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -76,7 +77,7 @@ std::size_t widest_axis(const RowTable& table, const std::vector<std::size_t>& a
       most = values.size();
     }
   }
-  if (best == SIZE_MAX) throw UsageError("no axis has several numbers; name one with --x");
+  if (best == SIZE_MAX) throw UsageError("no axis has several numbers; sweep one");
   return best;
 }
 
@@ -93,11 +94,32 @@ bool is_tied(const RowTable& table, std::size_t x, std::size_t axis) {
          std::adjacent_find(numbers.begin(), numbers.end(), falls) == numbers.end();
 }
 
-FoundColumns find_columns(const RowTable& table, const PlottedColumns& columns) {
+/// A result that is drawn without being asked for.
+std::size_t result_column(const RowTable& table, const char* name) {
+  if (const auto found = table.find(name)) return *found;
+  throw InputError(fmt::format("no row has a result: there is no column {}", name));
+}
+
+/// The axis of a scaling plot where none is asked for.
+std::size_t devices_axis(const RowTable& table) {
+  if (const auto found = table.find("devices")) return *found;
+  throw UsageError(fmt::format("no column ends in \"devices\"; name the axis with --x; columns: {}",
+                               fmt::join(table.columns, ", ")));
+}
+
+enum class LinesOf : std::uint8_t { sweep, scaling };
+
+FoundColumns find_columns(const RowTable& table, const PlottedColumns& columns,
+                          LinesOf lines = LinesOf::sweep) {
+  const bool scaling = lines == LinesOf::scaling;
   const std::vector<std::size_t> axes = table.varied();
   FoundColumns found;
-  found.x = columns.x.empty() ? widest_axis(table, axes) : table.column("--x", columns.x);
-  found.y = table.column("--y", columns.y.empty() ? "bubble.of_makespan" : columns.y);
+  found.y = !columns.y.empty()
+                ? table.column("--y", columns.y)
+                : result_column(table, scaling ? "samples_per_s" : "bubble.of_makespan");
+  found.x = !columns.x.empty() ? table.column("--x", columns.x)
+            : scaling          ? devices_axis(table)
+                               : widest_axis(table, axes);
   if (!columns.by.empty()) {
     found.by = {table.column("--by", columns.by)};
   } else {
@@ -232,21 +254,11 @@ std::string scaling_title(const SamplesOfSteps& samples) {
   return strong == weak ? "Scaling: " : strong ? "Strong scaling: " : "Weak scaling: ";
 }
 
-}  // namespace
-
-Quantity quantity_of_column(const std::string& column) {
-  const auto found = std::find_if(quantities.begin(), quantities.end(),
-                                  [&](const Quantity& one) { return one.column == column; });
-  return found == quantities.end() ? Quantity{column, column, 1} : *found;
-}
-
-bool is_fraction(const std::string& column) {
-  return column.starts_with("bubble.") || column.ends_with("utilization");
-}
-
-BubblePlot lines_of_table(const RowTable& table, const PlottedColumns& asked) {
+void check_rows(const RowTable& table) {
   if (table.rows.empty()) throw InputError("there are no rows to draw");
-  const FoundColumns columns = find_columns(table, asked);
+}
+
+BubblePlot lines_of_columns(const RowTable& table, const FoundColumns& columns) {
   const std::string& y = table.columns[columns.y];
   const Quantity quantity = quantity_of_column(y);
   BubblePlot plot{
@@ -264,14 +276,31 @@ BubblePlot lines_of_table(const RowTable& table, const PlottedColumns& asked) {
   return plot;
 }
 
-BubblePlot scaling_of_table(const RowTable& table, PlottedColumns columns) {
-  if (columns.x.empty()) columns.x = "devices";
-  if (columns.y.empty()) columns.y = "samples_per_s";
-  BubblePlot plot = lines_of_table(table, columns);
-  const SamplesOfSteps samples = samples_of_steps(table, find_columns(table, columns));
+}  // namespace
+
+Quantity quantity_of_column(const std::string& column) {
+  const auto found = std::find_if(quantities.begin(), quantities.end(),
+                                  [&](const Quantity& one) { return one.column == column; });
+  return found == quantities.end() ? Quantity{column, column, 1} : *found;
+}
+
+bool is_fraction(const std::string& column) {
+  return column.starts_with("bubble.") || column.ends_with("utilization");
+}
+
+BubblePlot lines_of_table(const RowTable& table, const PlottedColumns& columns) {
+  check_rows(table);
+  return lines_of_columns(table, find_columns(table, columns));
+}
+
+BubblePlot scaling_of_table(const RowTable& table, const PlottedColumns& asked) {
+  check_rows(table);
+  const FoundColumns columns = find_columns(table, asked, LinesOf::scaling);
+  BubblePlot plot = lines_of_columns(table, columns);
+  const SamplesOfSteps samples = samples_of_steps(table, columns);
   plot.title = scaling_title(samples) + plot.title;
   plot.thin_name = "in proportion";
-  const bool is_time = table.columns[table.column("--y", columns.y)].ends_with("_us");
+  const bool is_time = table.columns[columns.y].ends_with("_us");
   for (BubbleSeries& series : plot.series) {
     if (series.simulated.empty() || series.simulated.front().first <= 0) continue;
     const auto [x, y] = series.simulated.front();
@@ -285,7 +314,7 @@ BubblePlot scaling_of_table(const RowTable& table, PlottedColumns columns) {
 }
 
 HeatMap heat_map_of_table(const RowTable& table, const PlottedColumns& asked) {
-  if (table.rows.empty()) throw InputError("there are no rows to draw");
+  check_rows(table);
   const FoundColumns columns = find_columns(table, asked);
   if (columns.by.empty()) throw UsageError("a heat map needs two axes; only one varies");
   const std::string& y = table.columns[columns.y];
@@ -316,8 +345,9 @@ HeatMap heat_map_of_table(const RowTable& table, const PlottedColumns& asked) {
 }
 
 FrontPlot front_of_table(const RowTable& table) {
-  const std::size_t time = table.column("plot --kind pareto", "makespan_us");
-  const std::size_t memory = table.column("plot --kind pareto", "peak_memory_bytes");
+  check_rows(table);
+  const std::size_t time = result_column(table, "makespan_us");
+  const std::size_t memory = result_column(table, "peak_memory_bytes");
   FrontPlot plot{.title = "Memory over step time", .points = {}, .others = "other configurations"};
   for (const auto& row : table.rows) {
     const auto us = row[time].number(), bytes = row[memory].number();

@@ -36,7 +36,7 @@ BubblePlot lines_of_table(const RowTable& table, const PlottedColumns& columns);
 /// Throughput over devices, or the x and y that are asked for, beside the first point in
 /// proportion: of a time, with as much work for each device. The title says if scaling is strong or
 /// weak.
-BubblePlot scaling_of_table(const RowTable& table, PlottedColumns columns);
+BubblePlot scaling_of_table(const RowTable& table, const PlottedColumns& columns);
 
 /// A result over two axes; a row with a finding has no value.
 HeatMap heat_map_of_table(const RowTable& table, const PlottedColumns& columns);

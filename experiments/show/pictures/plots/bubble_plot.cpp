@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/page.hpp"
@@ -32,6 +35,7 @@ constexpr double joining_width = 3;  // of the line through simulated points
 constexpr double closed_form_width = 1;
 constexpr double dash_length = 7;  // of lines that share their place
 constexpr double halo = 0.75;      // of background around a marker
+constexpr double marker_width = 9;
 
 using Points = std::vector<std::pair<double, double>>;
 
@@ -39,7 +43,17 @@ using Points = std::vector<std::pair<double, double>>;
 struct Extent {
   double low = std::numeric_limits<double>::infinity();  // microbatches
   double high = 0;
-  double top = 0;  // percent, or the unit of y
+  double top = 0;                       // percent, or the unit of y
+  bool whole_x = true, whole_y = true;  // no point has a fraction
+
+  int x_steps(int most) const { return steps(most, high, whole_x); }
+  int y_steps(int most) const { return steps(most, top, whole_y); }
+
+ private:
+  /// Steps of at least 1 where all numbers are whole.
+  static int steps(int most, double end, bool whole) {
+    return whole && end < most ? std::max(1, static_cast<int>(end)) : most;
+  }
 };
 
 /// "2e9" for a large number; a smaller one stays as it is.
@@ -68,8 +82,11 @@ Extent extent_of(const std::vector<BubbleSeries>& all, const BubblePlot& plot) {
       for (const auto& [microbatches, bubble] : *points) {
         check(series.name, microbatches, bubble, plot.logarithmic);
         extent.low = std::min(extent.low, microbatches);
+        const double y = y_factor(plot) * bubble;
         extent.high = std::max(extent.high, microbatches);
-        extent.top = std::max(extent.top, y_factor(plot) * bubble);
+        extent.top = std::max(extent.top, y);
+        extent.whole_x = extent.whole_x && microbatches == std::floor(microbatches);
+        extent.whole_y = extent.whole_y && y == std::floor(y);
       }
     }
   }
@@ -89,16 +106,20 @@ bool same_places(const Points& a, const Points& b) {
 }
 
 /// Series with identical points would hide each other, so they share a line and a legend entry.
+/// Those without any have none.
 std::vector<BubbleSeries> lines_of(const std::vector<BubbleSeries>& all) {
+  const bool lists = std::ranges::any_of(
+      all, [](const BubbleSeries& one) { return one.name.find(", ") != std::string::npos; });
   std::vector<BubbleSeries> lines;
   for (const BubbleSeries& series : all) {
+    if (series.simulated.empty() && series.closed_form.empty()) continue;
     const auto same = std::find_if(lines.begin(), lines.end(), [&](const BubbleSeries& line) {
       return !line.simulated.empty() && same_places(line.simulated, series.simulated);
     });
     if (same == lines.end()) {
       lines.push_back(series);
     } else {
-      same->name += ", " + series.name;
+      same->name += (lists ? "; " : ", ") + series.name;
       if (same->closed_form.empty()) same->closed_form = series.closed_form;
     }
   }
@@ -154,7 +175,7 @@ class PlotDrawing {
     // A single column of points is centred.
     x_ = high > low ? Scale{low, high, left_ + air, right_ - air}
                     : Scale{low - 1, low + 1, left_, right_};
-    const RoundStep step = round_step(extent_.top, y_steps(bottom - grid_top));
+    const RoundStep step = round_step(extent_.top, extent_.y_steps(y_steps(bottom - grid_top)));
     y_ = {0, step.times(std::ceil(extent_.top / step.times(1) * (1 - 1e-9))), bottom, grid_top};
   }
 
@@ -176,7 +197,7 @@ class PlotDrawing {
 
   void draw_grid() const {
     Canvas& canvas = page_.canvas;
-    for (const Tick& tick : round_ticks(y_.last, y_steps(y_.from - y_.to))) {
+    for (const Tick& tick : round_ticks(y_.last, extent_.y_steps(y_steps(y_.from - y_.to)))) {
       const double y = y_(tick.at);
       canvas.line({left_, y}, {right_, y}, 1, tick.at == 0 ? axis_line : grid_line);
       canvas.text({left_ - tick_gap, y}, tick.text + y_unit(), aligned(tick_style, Align::right));
@@ -205,7 +226,7 @@ class PlotDrawing {
     constexpr double most_growth = 0.5;  // from one marker to the next
     constexpr double most_in_all = 1.5;
     for (std::size_t s = 0; s < lines_.size(); ++s) {
-      for (const auto& point : lines_[s].simulated) {
+      for (const auto& point : marked(lines_[s].simulated)) {
         const auto others = static_cast<double>(markers_at(point, 0, lines_.size()) - 1);
         const auto above = static_cast<double>(markers_at(point, s + 1, lines_.size()));
         const double growth = std::min(most_growth, most_in_all / std::max(others, 1.0));
@@ -215,21 +236,34 @@ class PlotDrawing {
     }
   }
 
+  /// The points that have a marker: where it would cover the one before, only the last point.
+  Points marked(const Points& points) const {
+    Points all;
+    double covered = -std::numeric_limits<double>::infinity();
+    for (const auto& point : points) {
+      const double x = place(point).x;
+      if (x < covered && point != points.back()) continue;
+      all.push_back(point);
+      covered = x + marker_width;
+    }
+    return all;
+  }
+
   double x_of(double value) const { return plot_.logarithmic ? std::log2(value) : value; }
   const char* y_unit() const { return plot_.percent ? "%" : ""; }
 
   /// The width of the longest number along y, for any number of steps.
   double widest_y_tick() const {
     const double least = plot_.percent ? page_.canvas.text_width("100%", tick_style) : 0;
-    return std::max(least,
-                    widest_text(page_.canvas, round_ticks(extent_.top, most_y_steps), tick_style,
-                                [&](const Tick& tick) { return tick.text + y_unit(); }));
+    return std::max(
+        least, widest_text(page_.canvas, round_ticks(extent_.top, extent_.y_steps(most_y_steps)),
+                           tick_style, [&](const Tick& tick) { return tick.text + y_unit(); }));
   }
 
   /// Powers of two for counts, of ten for wider ranges.
   std::vector<Tick> x_ticks(int most) const {
     constexpr double most_count = 65'536;
-    if (!plot_.logarithmic) return round_ticks(extent_.high, most);
+    if (!plot_.logarithmic) return round_ticks(extent_.high, extent_.x_steps(most));
     if (extent_.low >= 1 && extent_.high <= most_count) {
       return power_of_two_ticks(extent_.low, extent_.high, most);
     }

@@ -1,4 +1,10 @@
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/page.hpp"
@@ -21,11 +27,39 @@ constexpr double hollow_sample = 12;
 constexpr std::size_t plain_series = 2;
 constexpr double plain_scale = 1.5;
 
-void draw_front_point(const FrontPoint& point, Point at, Canvas& canvas) {
+/// Markers of one kind, by cells as large as one.
+class Crowd {
+ public:
+  void add(Point at) { ++cells_[cell_of(at)]; }
+  /// Whether so many lie around a place that halos would leave little of them.
+  bool is_around(Point at) const {
+    constexpr std::size_t most = 8;
+    const auto [x, y] = cell_of(at);
+    std::size_t near = 0;
+    for (const long column : {x - 1, x, x + 1}) {
+      for (const long row : {y - 1, y, y + 1}) {
+        const auto found = cells_.find({column, row});
+        near += found == cells_.end() ? 0 : found->second;
+      }
+    }
+    return near > most;
+  }
+
+ private:
+  using Cell = std::pair<long, long>;
+  static Cell cell_of(Point at) {
+    constexpr double size = 9;
+    return {std::lround(at.x / size), std::lround(at.y / size)};
+  }
+
+  std::map<Cell, std::size_t> cells_;
+};
+
+void draw_front_point(const FrontPoint& point, Point at, double halo, Canvas& canvas) {
   const std::size_t series = point.on_front ? 1 : 0;
   const Colour colour = series_colour(series);
   if (point.finding.empty()) {
-    canvas.polygon(marker(series, at), colour, front_halo, paper);
+    canvas.polygon(marker(series, at), colour, halo, paper);
   } else {
     canvas.polygon(marker(series, at), paper, hollow_line, colour);
   }
@@ -76,11 +110,20 @@ void draw_front_points(const FrontPlot& plot, const FrontAxes& axes, Page& page)
     if (point.on_front) front.push_back({axes.x(point.seconds), axes.y(point.gibibytes)});
   }
   page.canvas.line(front, front_joint, joining_colour(1));
-  // The front lies above the others.
-  for (const bool on_front : {false, true}) {
+  // Those that cannot be used hide none, and the front lies above the others.
+  const auto layer_of = [](const FrontPoint& point) {
+    return point.on_front ? 2 : point.finding.empty() ? 1 : 0;
+  };
+  for (const int layer : {0, 1, 2}) {
+    std::vector<std::pair<const FrontPoint*, Point>> points;
+    Crowd crowd;
     for (const FrontPoint& point : plot.points) {
-      if (point.on_front != on_front) continue;
-      draw_front_point(point, {axes.x(point.seconds), axes.y(point.gibibytes)}, page.canvas);
+      if (layer_of(point) != layer) continue;
+      points.emplace_back(&point, Point{axes.x(point.seconds), axes.y(point.gibibytes)});
+      crowd.add(points.back().second);
+    }
+    for (const auto& [point, at] : points) {
+      draw_front_point(*point, at, crowd.is_around(at) ? 0 : front_halo, page.canvas);
     }
   }
   if (!plot.plain) return;
@@ -108,7 +151,7 @@ std::string draw_front_plot(PictureFormat format, const FrontPlot& plot) {
                                   series_entry(0, 0, plot.others)};
   if (std::ranges::any_of(plot.points, [](const auto& point) { return !point.finding.empty(); })) {
     const auto draw = [](Canvas& canvas, Point at) {
-      draw_front_point({.finding = "any"}, {at.x + hollow_sample / 2, at.y}, canvas);
+      draw_front_point({.finding = "any"}, {at.x + hollow_sample / 2, at.y}, front_halo, canvas);
     };
     legend.push_back({hollow_sample, draw, "found a problem, such as out of memory"});
   }

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <string>
+
 #include "experiments/plan/sweeps/tables/shown_axis.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
 #include "experiments/show/pictures/plots/plot_data.hpp"
@@ -181,6 +183,42 @@ TEST_CASE("plots of tables: a row with a finding is no answer, whatever its figu
   const BubblePlot lines = lines_of_table(table, {.x = {}, .y = "makespan_us", .by = {}});
   CHECK(lines.series[1].simulated.size() == 1);
   CHECK(lines.series[1].missing.size() == 1);
+}
+
+TEST_CASE("plots of tables: what is missing is named by the case, not by an option not given") {
+  const RowTable none = row_table_of(
+      R"({"item":0,"configuration":{"/m":4},"findings":[{"kind":"refused","text":"no"}]}
+{"item":1,"configuration":{"/m":8},"findings":[{"kind":"refused","text":"no"}]}
+)");
+  const auto error_of = [](const auto& draw) -> std::string {
+    try {
+      draw();
+    } catch (const InputError& error) {
+      return error.what();
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  CHECK(error_of([&] { lines_of_table(none, {}); }) ==
+        "no row has a result: there is no column bubble.of_makespan");
+  CHECK(error_of([&] { heat_map_of_table(none, {}); }).starts_with("no row has a result: "));
+  CHECK(error_of([&] { front_of_table(none); }) ==
+        "no row has a result: there is no column makespan_us");
+  CHECK(error_of([&] { front_of_table({}); }) == "there are no rows to draw");
+  const RowTable rows = row_table_of(four_rows);
+  CHECK(error_of([&] {
+          scaling_of_table(rows, {});
+        }).starts_with("no column ends in \"devices\"; name the axis with --x; columns: item, "));
+  RowTable one = rows;
+  one.rows.resize(1);
+  CHECK(error_of([&] { lines_of_table(one, {}); }) == "no axis has several numbers; sweep one");
+}
+
+TEST_CASE("plots of tables: a truth is named with its axis, another text is not") {
+  const RowTable table{{"/parallel/overlap_sums", "/schedule/name"}, {}};
+  CHECK(shown_axis(table, 0).named_text({false, "true"}) == "overlap sums true");
+  CHECK(shown_axis(table, 1).named_text({false, "1f1b"}) == "1f1b");
 }
 
 TEST_CASE("plots of tables: the front has what none beats in time and memory") {

@@ -1,8 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/picture.hpp"
@@ -32,6 +35,51 @@ TEST_CASE("series with equal points share a line and its entry") {
   const std::string svg = draw_bubble_plot(PictureFormat::svg, plot);
   CHECK(has_text(svg, "a, c"));
   CHECK_FALSE(has_text(svg, "c"));
+}
+
+TEST_CASE(
+    "merged names that have commas are told apart, and a series without points has no entry") {
+  BubblePlot plot{"", "", "", "", {}};
+  plot.series = {{"a, true", {{4, 0.4}}, {}}, {"a, false", {{4, 0.4}}, {}}, {"b", {}, {}}};
+  const std::string svg = draw_bubble_plot(PictureFormat::svg, plot);
+  CHECK(has_text(svg, "a, true; a, false"));
+  CHECK_FALSE(has_text(svg, "b"));
+}
+
+TEST_CASE("where points are closer than a marker is wide, only some have one") {
+  const auto markers = [](int points) {
+    BubblePlot plot{"", "", "", "", {}};
+    plot.logarithmic = false;
+    plot.series = {{"a", {}, {}}};
+    for (int x = 1; x <= points; ++x) plot.series[0].simulated.emplace_back(x, 0.1 + x % 2 * 0.5);
+    const std::string svg = draw_bubble_plot(PictureFormat::svg, plot);
+    std::size_t count = 0;
+    for (std::size_t at = svg.find("paint-order"); at != std::string::npos;
+         at = svg.find("paint-order", at + 1)) {
+      ++count;
+    }
+    return count - 1;  // of the legend
+  };
+  CHECK(markers(10) == 10);
+  // A page of 900 has room for 100 markers; the last point always has one.
+  CHECK(markers(2000) <= 101);
+  CHECK(markers(2000) >= 50);
+}
+
+TEST_CASE("an axis of whole numbers has no ticks between them") {
+  BubblePlot plot{"", "", "", "", {}};
+  plot.percent = plot.logarithmic = false;
+  plot.series = {{"a", {{1, 3}, {2, 1}}, {}}};
+  const auto has_fraction = [&] {
+    const std::vector<std::string> all = texts_in(draw_bubble_plot(PictureFormat::svg, plot));
+    return std::ranges::any_of(
+        all, [](const auto& text) { return text.find('.') != std::string::npos; });
+  };
+  CHECK_FALSE(has_fraction());
+  plot.series[0].simulated[0].first = 0.5;
+  CHECK(has_fraction());
+  plot.series[0].simulated[0] = {1, 2.5};
+  CHECK(has_fraction());
 }
 
 TEST_CASE("series that coincide for a while alternate along their line, and nest their markers") {
