@@ -1,5 +1,5 @@
 // ---- the view ----
-const gutter = 74, map = 22, header = 46;
+const gutter = 74, map = 22, header = 46, mapFrame = 2;
 let width = 0, height = 0, lane = 0, top = 0, origin = 0, scale = 1;  // scale: ps per pixel
 let hover = null, selected = null, showPath = false, wanted = false, dark = false;
 const transferHeight = () => info.transfers ? Math.max(5, Math.round(lane * 0.3)) : 0;
@@ -67,7 +67,8 @@ const hatched = cause => {
 };
 const drawSwatch = swatch => {
   const part = swatch.getContext('2d');
-  part.fillStyle = hatched(Number(swatch.dataset.cause));
+  const { cause } = swatch.dataset;
+  part.fillStyle = cause === 'none' ? colours().busy : hatched(Number(cause));
   part.fillRect(0, 0, swatch.width, swatch.height);
 };
 /** The first box of a track that ends after a time; ends rise. */
@@ -241,13 +242,13 @@ const drawMap = () => {
     }
   }
   pen.fillStyle = colours().busy;
-  pen.fillRect(gutter, 0, room(), map);
-  stack(mapColumns, causes, 0, map, c => colours().causes[c].colour, false);
+  pen.fillRect(gutter, mapFrame, room(), map - 2 * mapFrame);
+  stack(mapColumns, causes, mapFrame, map - 2 * mapFrame, c => colours().causes[c].colour, false);
   const wide = room() / info.span;
   pen.strokeStyle = colours().mark;
-  pen.lineWidth = 2;
-  pen.strokeRect(gutter + origin * wide, 1,
-    Math.max(3, Math.min(room() * scale, info.span - origin) * wide), map - 2);
+  pen.lineWidth = mapFrame;
+  pen.strokeRect(gutter + origin * wide, mapFrame / 2,
+    Math.max(3, Math.min(room() * scale, info.span - origin) * wide), map - mapFrame);
   pen.textAlign = 'left';
   pen.fillStyle = colours().faint;
   pen.fillText('idle share', 4, map / 2);

@@ -226,6 +226,14 @@ std::string swatch(const std::string& colours, std::string_view text) {
   return fmt::format("<span><i style=\"background:{}\"></i>{}</span>\n", colours, html_text(text));
 }
 
+/// The same of colours that follow the theme.
+template <class Cause>
+std::string drawn_swatch(const Cause& cause, std::string_view text) {
+  return fmt::format(
+      "<span><canvas width=\"18\" height=\"12\" data-cause=\"{}\"></canvas>{}</span>\n", cause,
+      html_text(text));
+}
+
 std::string legend_of(const Plan& plan, const Timeline& timeline) {
   std::array<bool, pass_count> seen{};
   for (const WorkClass& work : plan.classes) {
@@ -241,11 +249,9 @@ std::string legend_of(const Plan& plan, const Timeline& timeline) {
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     const auto cause = static_cast<IdleCause>(c);
     if (time_of(idle, cause) == Time{}) continue;
-    text += fmt::format(
-        "<span><canvas width=\"18\" height=\"12\" data-cause=\"{}\"></canvas>idle: {}</span>\n", c,
-        cause_name(plan, cause));
+    text += drawn_swatch(c, fmt::format("idle: {}", cause_name(plan, cause)));
   }
-  return text;
+  return text + drawn_swatch("none", "busy, in the overview of idle shares");
 }
 
 }  // namespace
@@ -254,7 +260,7 @@ std::string live_timeline(const Plan& plan, const Timeline& timeline,
                           const std::vector<TaskId>& path) {
   RunBytes run(plan, timeline);
   const json info{{"ranks", plan.ranks},
-                  {"span", std::max<std::int64_t>(1, makespan(plan, timeline).picoseconds)},
+                  {"span", makespan(plan, timeline).picoseconds},
                   {"unit", run.unit()},
                   {"transfers", run.has_transfers()},
                   {"classes", classes_of(plan)},

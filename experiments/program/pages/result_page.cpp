@@ -82,18 +82,19 @@ constinit const std::string_view page_script = R"js(
   }));
 
   const relations = {
-    '>=': (a, b) => a >= b, '<=': (a, b) => a <= b, '!=': (a, b) => a !== b,
-    '>': (a, b) => a > b, '<': (a, b) => a < b, '=': (a, b) => a === b,
+    '>=': (a, b) => a >= b, '<=': (a, b) => a <= b, '>': (a, b) => a > b, '<': (a, b) => a < b,
   };
   const passes = (row, column, wanted) => {
     const parts = /^(>=|<=|!=|>|<|=)\s*(.+)$/.exec(wanted);
     if (!parts) return row.texts[column].includes(wanted);
-    const number = Number(parts[2]);
-    const compare = relations[parts[1]];
-    if (typeof row.values[column] === 'number' && !Number.isNaN(number)) {
-      return compare(row.values[column], number);
-    }
-    return compare(row.texts[column], parts[2]);
+    const [, relation, text] = parts;
+    const value = row.values[column], shown = row.texts[column], number = Number(text);
+    // Cells show rounded numbers, and these are what a reader types.
+    const same = shown === text ||
+      (typeof value === 'number' && shown !== '' && (value === number || Number(shown) === number));
+    if (relation === '=') return same;
+    if (relation === '!=') return !same;
+    return typeof value === 'number' && relations[relation](value, number);
   };
   const filter = () => {
     const wanted = filters.map(input => input.value.trim().toLowerCase());

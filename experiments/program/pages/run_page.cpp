@@ -86,7 +86,9 @@ ResultPage timeline_page(const PagedRun& run) {
                               {"peak memory, GiB", "largest memory", true},
                               {"fit", "fits, may fit or does not fit", false},
                               {"actions", "actions", true}}};
-  if (run.plan.tasks() <= most_live_tasks) {
+  if (run.report.makespan == Time{}) {
+    page.notes.emplace_back("No op takes time, so there is no timeline.");
+  } else if (run.plan.tasks() <= most_live_tasks) {
     page.live = live_timeline(run.plan, run.timeline, tasks_of(run.report.critical_path));
   } else {
     page.notes.push_back(

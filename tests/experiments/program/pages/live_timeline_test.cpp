@@ -172,6 +172,30 @@ check(document.getElementById('timeline-path').getAttribute('aria-pressed'), 'tr
 )js") == "");
 }
 
+TEST_CASE("live timeline: the frame of the overview hides no idle share, and busy has its swatch") {
+  // Rank 3 takes 3.18 ms of each microbatch and others 3: they idle for 5.7 %, 4.2 % of all.
+  const std::string page =
+      page_of({"/schedule/microbatches=5000", "/hardware/latency_us=0",
+               "/hardware/bandwidth_bytes_per_s=1e15", "/model/stages/3/forward_us=1180"});
+  CHECK(page.find("busy, in the overview of idle shares") != std::string::npos);
+  if (!has_chromium()) return;
+  CHECK(faults_in(page, R"js(
+await frame();
+check(pixel(600, 10), '77 80 85');
+check(pixel(600, 19) === '77 80 85', false);
+)js") == "");
+}
+
+TEST_CASE("live timeline: a run that takes no time has none, and says so") {
+  const Scenario scenario = parse_scenario(
+      R"({"model": {"stages": [{"forward_us": 0, "backward_us": 0}]}, "hardware": {"name": "ideal"},
+          "schedule": {"name": "1f1b", "microbatches": 1}})",
+      "s.json");
+  const ResultPage page = run_page(scenario, run(scenario));
+  CHECK(page.live.empty());
+  CHECK(page.notes.front() == "No op takes time, so there is no timeline.");
+}
+
 TEST_CASE("live timeline: far from whole pixels, a lane is its busy share") {
   if (!has_chromium()) return;
   CHECK(faults_in(page_of({"/schedule/microbatches=5000"}), R"js(
