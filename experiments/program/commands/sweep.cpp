@@ -1,6 +1,10 @@
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
@@ -89,8 +93,43 @@ void check_options(const Options& options) {
   check_replaced(options.plot, options.replaced);
 }
 
+/// The further values that no row with a result has so far.
+class MissingValues {
+ public:
+  explicit MissingValues(const std::vector<std::string>& pointers) : pointers_(pointers) {}
+
+  void look_in(std::string_view rows) {
+    with_result_ = with_result_ || rows.find("\"result\":{") != std::string_view::npos;
+    std::erase_if(pointers_, [&](const std::string& pointer) { return has(rows, pointer); });
+  }
+  /// Names them.
+  void tell() const {
+    if (!with_result_ || pointers_.empty()) return;
+    say(fmt::format("no row has a value at {}; penstock run --json shows what there is",
+                    fmt::join(pointers_, ", ")));
+  }
+
+ private:
+  static bool has(std::string_view rows, const std::string& pointer) {
+    const std::string key = nlohmann::json(pointer).dump() + ":";
+    for (std::size_t at = rows.find(key); at != std::string_view::npos; at = rows.find(key, at)) {
+      at += key.size();
+      if (!rows.substr(at).starts_with("null")) return true;
+    }
+    return false;
+  }
+
+  std::vector<std::string> pointers_;
+  bool with_result_ = false;
+};
+
 SweepCount run_with(const SweepSpace& space, const Options& options, const Shard& shard,
                     std::uint64_t done, const TakeRows& take) {
+  MissingValues missing(space.request().results);
+  const TakeRows look = [&](std::string_view rows) {
+    missing.look_in(rows);
+    take(rows);
+  };
   const InterruptRequest interrupt;
   ProgressBar bar;
   const OnProgress on_terminal = bar.callback();
@@ -99,8 +138,11 @@ SweepCount run_with(const SweepSpace& space, const Options& options, const Shard
                .jobs = options.jobs ? within("--jobs", options.jobs, most_jobs) : SIZE_MAX,
                .asked_to_stop = [&] { return interrupt.asked(); },
                .on_progress = on_terminal ? on_terminal : progress_log()};
-  return options.dealt ? deal_sweep(space, run, take)
-                       : run_sweep(space, read_catalogue(), run, take);
+  SweepCount count =
+      options.dealt ? deal_sweep(space, run, look) : run_sweep(space, read_catalogue(), run, look);
+  bar.erase();
+  missing.tell();
+  return count;
 }
 
 Totals run_into_file(const SweepSpace& space, const Options& options, const Shard& shard) {
