@@ -107,8 +107,7 @@ std::string other_units_text(const Device& device, std::string_view precision) {
   if (!runs || *runs == (recipe != nullptr ? recipe->units : precision)) return "";
   return fmt::format(
       "{} has no {} units: matrix products are priced, and MFU is counted, at its {} peak of "
-      "{:.4g} "
-      "TFLOP/s",
+      "{:.4g} TFLOP/s",
       device.name, precision, *runs, device.peak_flops.find(*runs)->second * 1e-12);
 }
 
