@@ -13,7 +13,10 @@ std::string short_time_text(Time time, TimeUnit unit) {
   const double size = std::abs(value);
   if (size >= 1000) return fmt::format("{:.0f}", value);
   if (size == 0 || size >= 1e-4) return fmt::format("{:.4g}", value);
-  return fmt::format("{:.{}f}", value, 3 - static_cast<int>(std::floor(std::log10(size))));
+  std::string text =
+      fmt::format("{:.{}f}", value, 3 - static_cast<int>(std::floor(std::log10(size))));
+  text.erase(text.find_last_not_of('0') + 1);
+  return text;
 }
 
 std::string short_time_text(Time time) {

@@ -161,7 +161,7 @@ int explain_scenario(const Options& options, const Scenario& scenario) {
 }
 
 int explain_run(const Options& options) {
-  check(options.pictures);
+  check(options.pictures, !options.heat_map.empty());
   const std::string content = read_file(options.run());
   std::vector<std::string> outputs_to = paths_of(options.pictures);
   if (!options.heat_map.empty()) outputs_to.push_back(options.heat_map);

@@ -57,12 +57,18 @@ bool on_standard_output(const PictureFiles& files) {
   return std::find(paths.begin(), paths.end(), "-") != paths.end();
 }
 
-void check(const PictureFiles& files) {
+void check(const PictureFiles& files, bool others) {
   for (const auto& [suffix, format, file] : format_files(files)) {
     if (file == "-" || picture_format(file) == format) continue;
     throw UsageError(
         fmt::format("--{} {}: the suffix is that of another format; {} files end in .{}", suffix,
                     file, suffix, suffix));
+  }
+  if (!others && paths_of(files).empty() && is_given(files.look)) {
+    throw UsageError(
+        "--width, --height, --font-size, --title and --theme are about a picture; give --svg, "
+        "--png "
+        "or --pdf");
   }
   options_of(files.look);
 }

@@ -41,9 +41,9 @@ std::vector<std::string> paths_of(const PictureFiles& files);
 
 bool on_standard_output(const PictureFiles& files);
 
-/// Throws UsageError, before any work, for a file name with the suffix of another format and for an
-/// invalid look.
-void check(const PictureFiles& files);
+/// Throws UsageError, before any work, for a file name with the suffix of another format, for an
+/// invalid look, and for a look without a picture; `others`: the command draws another one.
+void check(const PictureFiles& files, bool others = false);
 
 /// The result must have a plan: a deadlocked run has nothing to draw.
 void write_pictures(const PictureFiles& files, const RunResult& result, OutputSet& outputs,

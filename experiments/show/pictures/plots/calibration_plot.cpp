@@ -16,7 +16,8 @@ namespace penstock {
 namespace {
 
 constexpr double panel_width = 480;
-constexpr double narrowest_panel = 280;  // of several next to each other
+constexpr std::size_t usual_columns = 4;  // of a page whose width is not given, at most
+constexpr double narrowest_panel = 280;   // of several next to each other
 constexpr double highest_panel = 500;
 constexpr double smallest_square = 80;
 constexpr double panel_gap = 36;
@@ -219,7 +220,8 @@ PanelGrid grid_of(const CalibrationPlot& plot, double top, Page& page) {
 }  // namespace
 
 std::string draw_calibration_plot(PictureFormat format, const CalibrationPlot& plot) {
-  const auto panels = static_cast<double>(std::max<std::size_t>(1, plot.panels.size()));
+  const auto panels =
+      static_cast<double>(std::clamp<std::size_t>(plot.panels.size(), 1, usual_columns));
   Page page =
       open_page(plot.options, 2 * page_margin + panels * panel_width + (panels - 1) * panel_gap);
   const double top =

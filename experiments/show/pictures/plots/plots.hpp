@@ -67,7 +67,7 @@ struct CalibrationPanel {
   std::set<double> bands = {};  // errors on both sides of the diagonal
 };
 
-/// Panels in a row, or stacked on a narrow page.
+/// Up to four panels in a row, or as many as fit in a given width.
 struct CalibrationPlot {
   std::string title;
   std::string subtitle;

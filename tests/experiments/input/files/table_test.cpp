@@ -22,6 +22,8 @@ TEST_CASE("times in tables have four significant digits and no exponent") {
   CHECK(short_time_text(Time{}, ms) == "0");
   CHECK(short_time_text(Time{3385}, ms) == "0.000003385");
   CHECK(short_time_text(Time{-3385}, ms) == "-0.000003385");
+  CHECK(short_time_text(Time{8}, unit_for(from_us(1e9))) == "0.000000000008");
+  CHECK(short_time_text(Time{-3500}, ms) == "-0.0000035");
 }
 
 }  // namespace penstock::testing

@@ -73,6 +73,11 @@ TEST_CASE("pictures: each command that draws takes width, height, title and font
     CHECK(says(svg, "font-size=\"8\""));
   }
   CHECK(desk.run({"run", "s.json", "--svg", "b.svg", "--width", "20"}).code == 2);
+  for (const char* command : {"run", "explain"}) {
+    const ProgramRun none = desk.run({command, "s.json", "--width", "321"});
+    CHECK(none.code == 2);
+    CHECK(says(none.errors, "give --svg, --png or --pdf"));
+  }
   CHECK(desk.run({"run", "s.json", "--svg", "b.svg", "--font-size", "100"}).code == 2);
 }
 
