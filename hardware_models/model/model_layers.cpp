@@ -220,16 +220,12 @@ bool has_experts(const ModelSpec& spec) {
 }
 
 bool is_at_an_end(const BlockSpec& block) {
-  constexpr std::array<std::string_view, 5> ends{"embedding", "head", "merger", "patches",
-                                                 "picture_embedding"};
-  const auto is_end = [&](const LayerSpec& part) {
+  constexpr std::array<std::string_view, 6> ends{"embedding", "head",    "merger",
+                                                 "norm",      "patches", "picture_embedding"};
+  return std::all_of(block.parts.begin(), block.parts.end(), [&](const LayerSpec& part) {
+    if (part.kind == "measured") return !block.cut_evenly;
     return std::find(ends.begin(), ends.end(), part.kind) != ends.end();
-  };
-  const auto goes_with_it = [&](const LayerSpec& part) {
-    return part.kind == "norm" || is_end(part);
-  };
-  return std::any_of(block.parts.begin(), block.parts.end(), is_end) &&
-         std::all_of(block.parts.begin(), block.parts.end(), goes_with_it);
+  });
 }
 
 LayerWork work_of(const BlockSpec& block, const CellShape& shape, const Operators& operators) {

@@ -14,8 +14,9 @@ namespace penstock {
 /// Whether any layer of the model has experts.
 bool has_experts(const ModelSpec& spec);
 
-/// Whether a block stands at an end of a model or encoder: an embedding, a head, patches or a
-/// merger, with norms at most. Recomputation and offload of layers leave it alone.
+/// Whether a block stands at an end of a model or encoder: embeddings, heads, patches, mergers and
+/// norms, or a measured layer that no even cut counts, since its kind says nothing. Recomputation
+/// and offload of layers leave it alone.
 bool is_at_an_end(const BlockSpec& block);
 
 /// What of a block is recomputed before its backward.

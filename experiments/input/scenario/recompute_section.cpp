@@ -52,10 +52,11 @@ const Fields& recompute_fields() {
            "(the default; flash attention too, which keeps no scores), mla_up_projection (queries, "
            "keys "
            "and values), mlp_activation, moe_activation (of the routed experts), shared_experts"),
-       field<&R::layers>("layers", whole(1, 1'000'000),
-                         "with mode=full, of layers by kind: only the first layers of each stage "
-                         "are recomputed, embedding and head not counted; the others keep their "
-                         "activations"),
+       field<&R::layers>(
+           "layers", whole(1, 1'000'000),
+           "with mode=full, of layers by kind: only the first layers of each stage "
+           "are recomputed, ends such as embedding and head not counted; the others keep their "
+           "activations"),
        field<&R::together>("together", whole(1, 1'000'000),
                            "with mode=full, of layers by kind: this many consecutive layers of a "
                            "stage are restored at a time from the input of the first of them; "
@@ -102,10 +103,11 @@ const Fields& offload_fields() {
        field<&O::ahead>("ahead", whole(0, 1000),
                         "with keep: backwards in advance of its own at which an activation is "
                         "loaded back, default 1"),
-       field<&O::layers>("layers", whole(1, 1'000'000),
-                         "the first layers of each stage, embedding and head not counted: what "
-                         "they keep leaves during each forward and returns during its backward; "
-                         "both take at least as long as the link to the host")}};
+       field<&O::layers>(
+           "layers", whole(1, 1'000'000),
+           "the first layers of each stage, ends such as embedding and head not counted: what "
+           "they keep leaves during each forward and returns during its backward; "
+           "both take at least as long as the link to the host")}};
   return fields;
 }
 

@@ -34,7 +34,9 @@ void add_work(const std::optional<StepWork>& a, const std::optional<StepWork>& b
   if (!a || !b) return;
   const std::size_t before = notes.size();
   add_counts("devices", a->devices, b->devices, "", notes);
-  add_counts("global batch", a->global_batch, b->global_batch, "", notes);
+  if (a->global_batch && b->global_batch) {
+    add_counts("global batch", *a->global_batch, *b->global_batch, "", notes);
+  }
   if (a->tokens && b->tokens) add_counts("tokens of a step", *a->tokens, *b->tokens, "", notes);
   if (notes.size() == before) return;
   add_rates("samples per second", a->samples_per_s, b->samples_per_s, notes);
@@ -81,9 +83,10 @@ std::vector<std::string> plan_differences(const Plan& a, const Plan& b) {
 }  // namespace
 
 StepWork step_work_of(const Layout& layout, const Recording& recording) {
-  StepWork work{.devices = devices_of(layout), .global_batch = global_batch_of(layout)};
+  StepWork work{.devices = devices_of(layout)};
   if (layout.documents) return work;
-  if (layout.batch.sequence) work.tokens = work.global_batch * *layout.batch.sequence;
+  work.global_batch = global_batch_of(layout);
+  if (layout.batch.sequence) work.tokens = *work.global_batch * *layout.batch.sequence;
   const Time length = makespan(recording.plan, recording.timeline);
   const Throughput throughput = throughput_of(layout, recording.plan, length, std::nullopt);
   work.samples_per_s = throughput.samples_per_s;

@@ -15,9 +15,8 @@ namespace penstock {
 /// What a step of a run trains, on how many devices, and how fast.
 struct StepWork {
   std::uint64_t devices = 0;
-  double global_batch = 0;
   // Of documents, which are drawn, these are not known from the layout.
-  std::optional<double> tokens, samples_per_s, tokens_per_s;
+  std::optional<double> global_batch, tokens, samples_per_s, tokens_per_s;
 };
 StepWork step_work_of(const Layout& layout, const Recording& recording);
 

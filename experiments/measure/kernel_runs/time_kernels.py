@@ -146,11 +146,11 @@ class Experts(nn.Module):
 
     is_added = True
 
-    def __init__(self, documents, hidden, experts, chosen, expert_intermediate, gated=0, **_):
+    def __init__(self, documents, hidden, experts, chosen, expert_intermediate, gated=0, bias=0, **_):
         super().__init__()
-        self.router = nn.Linear(int(hidden), int(experts), bias=False)
+        self.router = nn.Linear(int(hidden), int(experts), bias=bool(bias))
         self.networks = nn.ModuleList(
-            scenario_model.Mlp(documents, hidden, expert_intermediate, gated) for _ in range(int(experts)))
+            scenario_model.Mlp(documents, hidden, expert_intermediate, gated, bias) for _ in range(int(experts)))
         self.chosen = int(chosen)
 
     def forward(self, x):

@@ -117,12 +117,13 @@ void check_options(const ModelFile& file, const DescriptionOptions& options) {
                      {"--sequence-parallel", options.sequence_parallel},
                      {"--dtype", options.dtype.has_value()}});
   if (has_experts(file.spec)) return;
+  const std::string none = "no layer of the model has experts; leave it out";
   for (const auto& [name, degree] :
        {std::pair{"--expert", options.expert}, {"--expert-tensor", options.expert_tensor}}) {
-    if (degree.value_or(1) == 1) continue;
-    throw UsageError(
-        fmt::format("{} {}: no layer of the model has experts; leave it out", name, *degree));
+    if (degree.value_or(1) != 1) throw UsageError(fmt::format("{} {}: {}", name, *degree, none));
   }
+  const std::uint32_t stated = options.expert ? 1 : file.command.expert.value_or(1);
+  if (stated != 1) throw UsageError(fmt::format("expert parallelism {}: {}", stated, none));
 }
 
 /// "70.6 B", as in papers.

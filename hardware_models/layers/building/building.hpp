@@ -167,7 +167,7 @@ struct FeedForward {
   double networks = 1;
 };
 
-/// The weights of one network, and the biases that it may have besides.
+/// The weights of one network, and the biases that it may have.
 double weights_of(const FeedForward& network);
 double biases_of(const FeedForward& network);
 

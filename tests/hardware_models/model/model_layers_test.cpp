@@ -281,6 +281,15 @@ TEST_CASE("embedding and head are not made again with the blocks between them") 
   CHECK(layer_of(head, RecomputeScope::blocks).stash_bytes == 32768);
 }
 
+TEST_CASE(
+    "norms alone stand at an end, and measured layers where an even cut does not count them") {
+  CHECK(is_at_an_end(block_of({{.kind = "norm", .numbers = {{"hidden", 64}}}})));
+  BlockSpec unknown = block_of({measured(5)});
+  CHECK_FALSE(is_at_an_end(unknown));
+  unknown.cut_evenly = false;
+  CHECK(is_at_an_end(unknown));
+}
+
 TEST_CASE("blocks of an encoder are made again, though an even cut does not count them") {
   BlockSpec encoder =
       block_of({{.kind = "vision_block",

@@ -89,6 +89,14 @@ TEST_CASE("describe: bytes are whole, also where patches do not divide among dev
 }
 
 TEST_CASE("describe: a dense model takes no degrees of experts") {
+  const std::string command =
+      "torchrun pretrain_gpt.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 "
+      "--seq-length 128 --max-position-embeddings 128 --vocab-size 1000 --micro-batch-size 1 "
+      "--expert-model-parallel-size ";
+  CHECK(described(command + "1")["expert"] == 1);
+  CHECK_THROWS_WITH_AS(described(command + "8"),
+                       "expert parallelism 8: no layer of the model has experts; leave it out",
+                       UsageError);
   CHECK(described(config, {.expert = 1})["expert"] == 1);
   CHECK_THROWS_WITH_AS(described(config, {.expert = 3}),
                        "--expert 3: no layer of the model has experts; leave it out", UsageError);

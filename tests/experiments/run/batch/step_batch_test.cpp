@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/run/changes/tried_changes.hpp"
 #include "experiments/run/run.hpp"
@@ -78,6 +79,7 @@ TEST_CASE("the global batch of a step is its documents, as its samples are") {
       run(lengths_scenario(1, 1, "gpipe", "60\n30\n100\n", {"/batch/pack=first-fit"}));
   CHECK(run_summary(result).find("1 microbatch, global batch 2 documents\n") != std::string::npos);
   CHECK(result_json(result)["layout"]["global_batch"] == 2);
+  CHECK_FALSE(step_work_of(result.layout, {*result.plan, result.timeline, ""}).global_batch);
   CHECK(result.throughput.samples_per_s * makespan_us(result) * 1e-6 == doctest::Approx(2));
 }
 
