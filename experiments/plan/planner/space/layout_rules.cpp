@@ -10,12 +10,12 @@
 namespace penstock {
 namespace {
 
-/// The layers of a stage that an even cut makes, at most.
+/// The layers of a stage that an even cut makes, at most, without those at an end.
 std::uint32_t layers_a_stage(const TrainingTask& task, const LayoutChoice& degrees,
                              const OrderChoice& order) {
   const std::uint64_t stages = std::max<std::uint64_t>(
       1, std::uint64_t{degrees.pipeline} * order.chunks / order.rule->copies);
-  return static_cast<std::uint32_t>((task.layers + stages - 1) / stages);
+  return static_cast<std::uint32_t>(task.uncut + (task.layers + stages - 1) / stages);
 }
 
 /// Data replicas that hold all experts once together.

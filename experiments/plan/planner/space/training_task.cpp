@@ -19,6 +19,7 @@
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/run/layout/modules.hpp"
 #include "experiments/run/layout/stated_module.hpp"
+#include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -35,9 +36,7 @@ bool goes_to_file(const std::string& output) { return !output.empty() && output 
 
 std::uint64_t layers_of(const ModelSection& model) {
   if (!model.by_kind()) return std::max<std::uint64_t>(model.graph.layers.size(), 1);
-  const auto& blocks = model.spec.blocks;
-  const auto count = std::count_if(blocks.begin(), blocks.end(),
-                                   [](const BlockSpec& block) { return block.cut_evenly; });
+  const auto count = std::ranges::count_if(model.spec.blocks, &BlockSpec::cut_evenly);
   return std::max<std::uint64_t>(static_cast<std::uint64_t>(count), 1);
 }
 
@@ -79,6 +78,9 @@ bool has_latent_attention(const ModelSpec& spec) {
 /// What rules about degrees ask of a model.
 void read_layers(const ModelSection& model, TrainingTask& task) {
   task.layers = layers_of(model);
+  task.uncut = std::ranges::count_if(model.spec.blocks, [](const BlockSpec& one) {
+    return !(one.cut_evenly || one.predicts_further || is_at_an_end(one));
+  });
   task.blocks = std::max<std::uint64_t>(task.layers, model.spec.blocks.size());
   task.heads = divisor_of_all(model.spec, "heads");
   task.key_heads = divisor_of_all(model.spec, "kv_heads");

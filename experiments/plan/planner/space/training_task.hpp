@@ -27,7 +27,8 @@ struct TrainingTask {
   std::uint64_t machine_devices = 1;  // of one machine
   bool by_kind = false;               // layers by kind; else by times of one microbatch
   std::uint64_t layers = 1;           // layers that an even cut counts
-  std::uint64_t blocks = 1;           // these, embedding and head
+  std::uint64_t uncut = 0;            // layers that it leaves in one stage: those of an encoder
+  std::uint64_t blocks = 1;           // all of these, embedding and head
   std::uint64_t heads = 0;            // greatest common divisor over all layers; 0: none
   std::uint64_t key_heads = 0;        // likewise, of keys and values
   std::uint64_t window = 0;           // the narrowest of attention, in tokens; 0: none
