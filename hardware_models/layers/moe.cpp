@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -24,8 +25,9 @@ constexpr std::array parameters{
     Parameter{"capacity_factor",
               "capacity factor: tokens per expert, over the mean; 0: no token is dropped", 0, 0,
               1e6, false},
-    Parameter{"imbalance", "tokens of the busiest device, over the mean, when none is dropped", 1,
-              1, 1e6, false},
+    Parameter{"imbalance",
+              "tokens of the busiest of several devices, over the mean, when none is dropped", 1, 1,
+              1e6, false},
     Parameter{"piece",
               "0: the whole layer; cut at its exchanges: 1 what comes before them, 2 the routed "
               "experts, 3 what follows",
@@ -74,28 +76,30 @@ bool brings_own_tokens(const CellShape& shape) {
   return shape.sequence_parallel || shape.tensor_of_experts() < shape.tensor;
 }
 
-/// A token meets an expert at most once.
-void check_choice(const LayerNumbers& numbers) {
+/// A token meets an expert at most once: of each, a device of experts / expert of them gets at most
+/// min(chosen, experts / expert) inputs, against chosen / expert in the mean.
+void check_choice(const LayerNumbers& numbers, double expert) {
   constexpr double rounding = 1 + 1e-9;
-  const double most = numbers["experts"] / numbers["chosen"];
+  double most = numbers["experts"] / numbers["chosen"];
   if (most < 1) {
     throw InputError("/chosen", fmt::format("it is {}; it must be at most experts, {}",
                                             numbers["chosen"], numbers["experts"]));
   }
+  if (expert > 1) most = std::min(most, expert);
   if (numbers["capacity_factor"] > 0 || numbers["imbalance"] <= most * rounding) return;
   throw InputError("/imbalance",
-                   fmt::format("it is {:g}; it must be at most experts / chosen, {:g}: a token "
-                               "meets an expert at most once",
+                   fmt::format("it is {:g}; it must be at most experts / chosen and the devices "
+                               "that share the experts, {:g}: a token meets an expert at most once",
                                numbers["imbalance"], most));
 }
 
 Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
-  check_choice(numbers);
+  check_choice(numbers, shape.expert);
   const double hidden = numbers["hidden"];
   const bool gated = numbers.is("gated");
   const bool bounded = numbers["capacity_factor"] > 0;
-  const double arriving =
-      numbers["chosen"] * (bounded ? numbers["capacity_factor"] : numbers["imbalance"]);
+  const double imbalance = shape.expert > 1 ? numbers["imbalance"] : 1;
+  const double arriving = numbers["chosen"] * (bounded ? numbers["capacity_factor"] : imbalance);
   Mixture mixture;
   mixture.pieces = pieces_of(numbers);
   mixture.hidden = hidden;

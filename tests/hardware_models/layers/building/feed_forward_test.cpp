@@ -125,17 +125,23 @@ TEST_CASE("moe: imbalance multiplies the experts' time, memory and traffic, not 
 }
 
 TEST_CASE("moe: a token meets an expert at most once, which bounds the imbalance") {
-  const auto uneven = [](double imbalance) {
-    work_of("moe", with(mixture, {{"imbalance", imbalance}}), CellShape{.sequence = 10});
+  const auto uneven = [](double imbalance, double expert) {
+    const CellShape shape{.sequence = 10, .expert = expert};
+    return work_of("moe", with(mixture, {{"imbalance", imbalance}}), shape);
   };
-  uneven(8 / 2);
-  CHECK_THROWS_WITH_AS(uneven(4.5),
-                       doctest::Contains("it is 4.5; it must be at most experts / chosen, 4"),
+  // Of 8 experts a token chooses 2. On 8 devices the busiest gets each token once, where the mean
+  // is 2 / 8; on 2 devices twice, where the mean is 1.
+  uneven(4, 8);
+  uneven(2, 2);
+  CHECK_THROWS_WITH_AS(uneven(4.5, 8), doctest::Contains("it is 4.5; it must be at most experts"),
                        InputError);
+  CHECK_THROWS_WITH_AS(uneven(2.5, 2), doctest::Contains("that share the experts, 2:"), InputError);
+  // One device has all tokens, which is the mean.
+  CHECK(flops_of(uneven(4, 1), Pass::forward) == flops_of(uneven(1, 1), Pass::forward));
 }
 
 TEST_CASE("moe: with a capacity experts are padded to it, whatever the imbalance") {
-  const CellShape shape{.sequence = 10};
+  const CellShape shape{.sequence = 10, .expert = 2};
   const LayerWork padded =
       work_of("moe", with(mixture, {{"capacity_factor", 1.25}, {"imbalance", 3}}), shape);
   const LayerWork uneven = work_of("moe", with(mixture, {{"imbalance", 1.25}}), shape);
