@@ -25,21 +25,13 @@ void add_parameters(StageSizes& sizes, const SharedParameters& more) {
   }
 }
 
-double largest_in_a_row(const ModelGraph& model, const std::vector<LayerIndex>& layers,
-                        std::uint32_t in_a_row) {
-  double largest = 0;
-  for (std::size_t first = 0; first < layers.size(); ++first) {
-    const std::size_t end = std::min<std::size_t>(layers.size(), first + in_a_row);
-    double sum = 0;
-    for (std::size_t i = first; i < end; ++i) {
-      sum += model.layers[index(layers[i])].gathered_bytes();
-    }
-    largest = std::max(largest, sum);
-  }
-  return largest;
-}
-
 }  // namespace
+
+std::array<SharedParameters, 2> parameters_of(const Layer& layer) {
+  const double experts = layer.expert_parameter_bytes;
+  return {{{layer.parameter_bytes - experts, layer.copies, layer.spread},
+           {experts, layer.expert_copies, layer.expert_spread}}};
+}
 
 std::vector<std::uint32_t> stage_of_layers(const Partition& partition, std::size_t layers) {
   std::vector<std::uint32_t> stage_of(layers, no_stage);
@@ -76,8 +68,7 @@ void check_partition(const ModelGraph& model, const Partition& partition) {
   }
 }
 
-std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition,
-                                    std::uint32_t in_a_row) {
+std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition) {
   std::vector<StageSizes> sizes(partition.stages.size());
   const std::vector<std::uint32_t> stage_of = stage_of_layers(partition, model.layers.size());
   std::vector<std::uint32_t> last_reader = stage_of;
@@ -98,20 +89,14 @@ std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& pa
     own.stash_bytes += costs.stash_bytes - costs.freed_by_input_bytes;
     own.input_stash_bytes += costs.freed_by_input_bytes;
     own.offloaded_bytes += costs.offloaded_bytes;
-    add_parameters(
-        own, {costs.parameter_bytes - costs.expert_parameter_bytes, costs.copies, costs.spread});
+    for (const SharedParameters& one : parameters_of(costs)) add_parameters(own, one);
     own.gathered_bytes += costs.gathered_bytes();
-    add_parameters(own, {costs.expert_parameter_bytes, costs.expert_copies, costs.expert_spread});
     own.recomputed_bytes += costs.recomputed_bytes;
     own.pending_weight_bytes += costs.pending_weight_bytes;
     own.workspace_bytes = std::max(own.workspace_bytes, costs.workspace_bytes);
     for (std::uint32_t stage = stage_of[layer]; stage < last_reader[layer]; ++stage) {
       sizes[stage].activation_bytes += costs.activation_bytes;
     }
-  }
-  for (std::size_t stage = 0; stage < sizes.size(); ++stage) {
-    sizes[stage].largest_gathered_bytes =
-        largest_in_a_row(model, partition.stages[stage], in_a_row);
   }
   return sizes;
 }

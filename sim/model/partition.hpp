@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,6 +27,9 @@ struct SharedParameters {
   double spread = 1;
 };
 
+/// Parameters of a layer outside its experts, and those of its experts.
+std::array<SharedParameters, 2> parameters_of(const Layer& layer);
+
 /// What one model stage holds and sends, over all its layers. Unrounded.
 struct StageSizes {
   double activation_bytes = 0;   // all tensors for later stages, once each
@@ -35,7 +39,6 @@ struct StageSizes {
   double parameter_bytes = 0;
   std::vector<SharedParameters> parameters;  // the same, by who holds them
   double gathered_bytes = 0;                 // of them, where ZeRO gathers them
-  double largest_gathered_bytes = 0;         // of `in_a_row` consecutive layers, or of all
   double recomputed_bytes = 0;
   double pending_weight_bytes = 0;
   double workspace_bytes = 0;  // layers run in turn, so the maximum
@@ -43,8 +46,7 @@ struct StageSizes {
 
 /// Sizes of every stage. A tensor for a later stage is forwarded hop by hop, so it counts at each
 /// boundary. Throws InputError when an edge leads to an earlier stage.
-std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition,
-                                    std::uint32_t in_a_row = 2);
+std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& partition);
 
 /// Checks that every layer is in exactly one stage and no stage is empty; throws InputError.
 void check_partition(const ModelGraph& model, const Partition& partition);

@@ -328,9 +328,9 @@ class NaiveRunner : NaiveSystem {
     const std::int64_t stash = std::llrint(costs.stash_bytes);
     const std::int64_t again =
         has(BufferKind::recomputed) ? std::llrint(costs.recomputed_bytes) : 0;
-    const double whole = gathers_weights(action.stage)
-                             ? system_.training.gathered_bytes.value_or(costs.parameter_bytes)
-                             : 0;
+    const double gathered = gathered_bytes(action.stage);
+    const double whole =
+        gathered > 0 ? system_.training.gathered_bytes.value_or(gathered) : gathered;
     const std::int64_t workspace =
         has(BufferKind::workspace) ? std::llrint(costs.workspace_bytes + whole) : 0;
     const std::int64_t pending =

@@ -246,10 +246,11 @@ class NaiveSystem {
     return kept;
   }
   bool in_shares() const { return system_.training.zero == 3; }
-  /// Whether passes gather what others keep of a stage.
-  bool gathers_weights(Stage stage) const {
-    const auto holders = holders_of(stage);
-    return in_shares() && !holders.empty() && holders.rbegin()->first > 1;
+  /// Parameter bytes of a stage that passes gather: those of which others keep a share.
+  double gathered_bytes(Stage stage) const {
+    double bytes = 0;
+    for (const auto& [n, held] : holders_of(stage)) bytes += in_shares() && n > 1 ? held : 0;
+    return bytes;
   }
   /// Additional time of a pass with sharded parameters: this many gathers and sums.
   double carrying_us(Stage stage, int gathers, int sums) const {

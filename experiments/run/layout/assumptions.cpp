@@ -83,6 +83,12 @@ std::string expert_tensor_note(const Degrees& degrees) {
       degrees.expert, std::uint64_t{degrees.data} * degrees.context);
 }
 
+/// Whether a scenario states what is gathered at a time, and nothing is.
+bool states_idle_gathers(const Scenario& scenario, const Layout& layout) {
+  const MemorySection& memory = scenario.memory;
+  return (memory.gathered_bytes || memory.prefetch_layers) && !gathers_weights(layout);
+}
+
 }  // namespace
 
 std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout) {
@@ -119,6 +125,11 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
     notes.emplace_back(
         "whole gradients are kept until the last microbatch, as FSDP in a pipeline does; "
         "/memory/whole_gradients=false reduces them after each backward");
+  }
+  if (states_idle_gathers(scenario, layout)) {
+    notes.emplace_back(
+        "/memory/gathered_bytes and prefetch_layers have no effect: each device keeps all of its "
+        "weights; raise /parallel/data, or lower /memory/shard_groups");
   }
   if (layout.offloaded_layers > 0) {
     notes.emplace_back(

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
 #include <utility>
 
 namespace penstock {
@@ -31,14 +33,10 @@ class KeptParameters {
   KeptParameters(const StageSizes& sizes, const std::vector<Rank>& ranks, const Training& training)
       : whole_(sizes.parameter_bytes), zero_(training.zero) {
     for (const SharedParameters& one : sizes.parameters) {
-      const double holders = holders_of(one, training.replicas(), ranks).count();
-      share_ += one.bytes / holders;
-      shared_ = shared_ || (one.bytes > 0 && holders > 1);
+      share_ += one.bytes / holders_of(one, training.replicas(), ranks).count();
     }
   }
 
-  /// Whether passes gather what others keep.
-  bool gathered() const { return zero_ == 3 && shared_; }
   /// Sharded from this ZeRO level on.
   double sharded_from(std::uint32_t level) const { return zero_ >= level ? share_ : whole_; }
   double gradients(const Training& training) const {
@@ -51,7 +49,6 @@ class KeptParameters {
  private:
   double whole_;
   double share_ = 0;
-  bool shared_ = false;
   std::uint32_t zero_;
 };
 
@@ -74,11 +71,42 @@ void fit_module_end(const ModuleEnd& end, std::vector<StageDemand>& stages) {
   stages[end.stage + 1].of(Pass::send_gradient).sent_share = end.sent;
 }
 
-/// Temporary memory for gathered parameters, in addition to the permanent share.
-double gathered_bytes(const StageSizes& sizes, const KeptParameters& kept,
+/// Bytes of a layer's parameters that ZeRO-3 gathers: those that several devices hold.
+double gathered_bytes(const Layer& layer, const std::vector<Rank>& ranks,
                       const Training& training) {
-  if (!kept.gathered() || training.gathers_written) return 0;
-  return training.gathered_bytes.value_or(sizes.largest_gathered_bytes);
+  double bytes = 0;
+  for (const SharedParameters& one : parameters_of(layer)) {
+    const bool shared = holders_of(one, training.replicas(), ranks).count() > 1;
+    if (one.bytes > 0 && shared) bytes += one.bytes;
+  }
+  return bytes * layer.gathered_share;
+}
+
+double largest_in_a_row(const std::vector<double>& bytes, std::size_t in_a_row) {
+  double largest = 0;
+  for (auto first = bytes.begin(); first != bytes.end(); ++first) {
+    const auto left = static_cast<std::size_t>(bytes.end() - first);
+    const auto end = first + static_cast<std::ptrdiff_t>(std::min(left, in_a_row));
+    largest = std::max(largest, std::accumulate(first, end, 0.0));
+  }
+  return largest;
+}
+
+/// Adds room for gathered parameters, in addition to the permanent share: those of some layers in a
+/// row during a pass, or of the whole stage from its UNSHARD on.
+void add_gathered(const ModelGraph& model, const std::vector<LayerIndex>& layers,
+                  const Training& training, StageDemand& stage) {
+  if (training.zero < 3) return;
+  std::vector<double> bytes;
+  for (const LayerIndex layer : layers) {
+    bytes.push_back(gathered_bytes(model.layers[index(layer)], stage.ranks, training));
+  }
+  const bool written = training.gathers_written;
+  const std::size_t ahead = training.layers_ahead.value_or(1);
+  double most = largest_in_a_row(bytes, written ? bytes.size() : ahead + 1);
+  if (most > 0 && !written) most = training.gathered_bytes.value_or(most);
+  const BufferKind kind = written ? BufferKind::gathered : BufferKind::workspace;
+  stage.held_bytes[static_cast<std::size_t>(kind)] += most;
 }
 
 /// `frees_early`: part of an activation has a buffer of its own.
@@ -95,10 +123,8 @@ void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, double 
   set(BufferKind::input_stash, sizes.input_stash_bytes);
   set(BufferKind::recomputed, sizes.recomputed_bytes);
   set(BufferKind::pending_weight, sizes.pending_weight_bytes);
-  set(BufferKind::workspace,
-      sizes.workspace_bytes + gathered_bytes(sizes, kept, training) + placeholders);
+  set(BufferKind::workspace, sizes.workspace_bytes + placeholders);
   set(BufferKind::context, training.context_bytes);
-  set(BufferKind::gathered, sizes.gathered_bytes);
   set(BufferKind::receive, sizes.activation_bytes * training.received_share);
   set(BufferKind::gradient, sizes.activation_bytes * training.received_share);
 }
@@ -199,11 +225,9 @@ bool is_further_piece(const ModelGraph& model, const Partition& partition, std::
 }  // namespace
 
 double state_bytes(const Layer& layer, std::size_t ranks, const Training& training) {
-  const double experts = layer.expert_parameter_bytes;
-  const StageSizes sizes{
-      .parameter_bytes = layer.parameter_bytes,
-      .parameters = {{layer.parameter_bytes - experts, layer.copies, layer.spread},
-                     {experts, layer.expert_copies, layer.expert_spread}}};
+  const auto parameters = parameters_of(layer);
+  const StageSizes sizes{.parameter_bytes = layer.parameter_bytes,
+                         .parameters = {parameters.begin(), parameters.end()}};
   const KeptParameters kept(sizes, std::vector<Rank>(ranks), training);
   return kept.sharded_from(3) + kept.gradients(training) + kept.optimizer(training);
 }
@@ -237,8 +261,7 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
                 .stretch = training.stretch,
                 .exposed = training.exposed,
                 .layers_ahead = training.layers_ahead};
-  const std::vector<StageSizes> sizes =
-      stage_sizes(model, partition, training.layers_ahead.value_or(1) + 1);
+  const std::vector<StageSizes> sizes = stage_sizes(model, partition);
   std::vector<std::vector<Rank>> ranks = ranks_by_stage(plan, sizes.size());
   const std::size_t of_module = training.module ? training.module->stage + 1 : 0;
   const Training own = training.module ? training_of_module(training) : Training{};
@@ -249,8 +272,10 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
     const std::uint32_t buckets = training.buckets.empty() ? 1 : training.buckets[s];
     const double placeholders =
         training.placeholder_bytes.empty() ? 0 : training.placeholder_bytes[s];
+    const Training& of_stage = s < of_module ? own : training;
     demand.stages.push_back(demand_of_stage(sizes[s], std::move(ranks[s]), buckets, placeholders,
-                                            frees_early, s < of_module ? own : training));
+                                            frees_early, of_stage));
+    add_gathered(model, partition.stages[s], of_stage, demand.stages[s]);
     if (is_further_piece(model, partition, s)) {
       demand.stages[s].of(Pass::update).extra_us -= training.optimizer_us;
     }

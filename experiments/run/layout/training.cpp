@@ -46,12 +46,12 @@ std::vector<std::uint32_t> gradient_buckets(const Layout& layout) {
   return buckets;
 }
 
-/// The most devices that hold the same parameters of a layer, in this many groups of ranks.
-double holders_of(const Layer& layer, double groups) {
-  const bool dense = layer.parameter_bytes > layer.expert_parameter_bytes;
-  const bool experts = layer.expert_parameter_bytes > 0;
-  return std::max(dense ? layer.copies * (groups / layer.spread) : 1,
-                  experts ? layer.expert_copies * (groups / layer.expert_spread) : 1);
+/// Whether several devices hold the same parameters of a layer, in this many groups of ranks.
+bool is_shared(const Layer& layer, double groups) {
+  const auto parameters = parameters_of(layer);
+  return std::any_of(parameters.begin(), parameters.end(), [&](const SharedParameters& one) {
+    return one.bytes > 0 && one.copies * (groups / one.spread) > 1;
+  });
 }
 
 /// Whether there are replicas, within a group or data parallel.
@@ -59,7 +59,7 @@ bool shares_beyond_ranks(const Layout& layout) {
   const std::vector<Layer>& layers = layout.model.layers;
   return layout.degrees.data > 1 ||
          std::any_of(layers.begin(), layers.end(),
-                     [](const Layer& layer) { return holders_of(layer, 1) > 1; });
+                     [](const Layer& layer) { return is_shared(layer, 1); });
 }
 
 /// Whether a model stage has no backward while others have.
@@ -67,21 +67,25 @@ bool is_frozen(const Layout& layout, std::size_t stage) {
   return layout.module && layout.module->frozen && stage < layout.module->stages;
 }
 
+/// By model stage: whether several devices of this many data replicas hold the same parameters.
+std::vector<bool> shared_stages(const Layout& layout, std::uint32_t data) {
+  const auto ranks = ranks_by_model_stage(layout.placement);
+  std::vector<bool> shared;
+  for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
+    const auto& layers = layout.partition.stages[stage];
+    const double groups = data * static_cast<double>(ranks[stage].size());
+    shared.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex layer) {
+      return is_shared(layout.model.layers[index(layer)], groups);
+    }));
+  }
+  return shared;
+}
+
 /// By model stage: whether its replicas reduce gradients.
 std::vector<bool> summed_stages(const Layout& layout) {
-  const auto ranks = ranks_by_model_stage(layout.placement);
-  std::vector<bool> sums;
-  for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
-    if (is_frozen(layout, stage)) {
-      sums.push_back(false);
-      continue;
-    }
-    const auto& layers = layout.partition.stages[stage];
-    const double groups = layout.degrees.data * static_cast<double>(ranks[stage].size());
-    sums.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex number) {
-      const Layer& layer = layout.model.layers[index(number)];
-      return layer.parameter_bytes > 0 && holders_of(layer, groups) > 1;
-    }));
+  std::vector<bool> sums = shared_stages(layout, layout.degrees.data);
+  for (std::size_t stage = 0; stage < sums.size(); ++stage) {
+    if (is_frozen(layout, stage)) sums[stage] = false;
   }
   return sums;
 }
@@ -245,6 +249,11 @@ bool shares_weights(const Layout& layout) {
 
 std::uint32_t zero_level(const Layout& layout) {
   return shares_weights(layout) ? layout.memory.zero : 0;
+}
+
+bool gathers_weights(const Layout& layout) {
+  return zero_level(layout) == 3 &&
+         any_of(shared_stages(layout, layout.degrees.data / layout.memory.shard_groups));
 }
 
 bool keeps_whole_gradients(const Layout& layout) {

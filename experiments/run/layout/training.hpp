@@ -22,6 +22,9 @@ bool shares_weights(const Layout& layout);
 /// The level of ZeRO; 0 without replicas: there is nothing to shard.
 std::uint32_t zero_level(const Layout& layout);
 
+/// Whether ZeRO-3 gathers any weights: several devices of a group that shards hold the same.
+bool gathers_weights(const Layout& layout);
+
 /// Whether gradients stay whole until the last microbatch.
 bool keeps_whole_gradients(const Layout& layout);
 

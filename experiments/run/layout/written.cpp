@@ -18,13 +18,13 @@ namespace {
 void settle_collectives(Layout& layout) {
   Communication& comms = layout.communication;
   const bool unshards = any_cell(comms.rows, [](Comm comm) { return comm == Comm::unshard; });
-  comms.weights = layout.memory.zero == 3 && shares_weights(layout) && unshards;
+  comms.weights = gathers_weights(layout) && unshards;
   comms.gradients = shares_weights(layout) && layout.schedule.has_backward() &&
                     any_cell(comms.rows, [](Comm comm) { return comm == Comm::reduce_grad; });
   if (comms.weights || !unshards) return;
   layout.notes.push_back(fmt::format(
       "UNSHARD and RESHARD gather and free nothing: {}",
-      layout.memory.zero < 3 ? "/memory/zero is not 3" : "each device has weights of its own"));
+      layout.memory.zero < 3 ? "/memory/zero is not 3" : "each device keeps all of its weights"));
 }
 
 /// By model stage: whether what it sends on is small enough to leave without its RECV.
@@ -33,7 +33,7 @@ std::vector<bool> eager_stages(const Scenario& scenario, const Layout& layout) {
   const auto most = scenario.schedule.eager_bytes;
   if (!most) return eager;
   const double share = training_of(layout).received_share;
-  for (const StageSizes& sizes : stage_sizes(layout.model, layout.partition, /*gathered=*/1)) {
+  for (const StageSizes& sizes : stage_sizes(layout.model, layout.partition)) {
     eager.push_back(sizes.activation_bytes * share <= *most);
   }
   return eager;

@@ -65,6 +65,19 @@ TEST_CASE("the sizes of a layout count all degrees") {
   CHECK(global_batch_of(layout) == 8);
 }
 
+TEST_CASE("what is gathered at a time has no effect in groups of one replica, which is noted") {
+  const auto notes_of = [](const std::string& setting, const std::string& groups) {
+    return all_notes(dense_on(R"({"name": "dgx-h100"})",
+                              {"/parallel/data=4", "/memory/zero=3",
+                               "/memory/shard_groups=" + groups, "/memory/" + setting}));
+  };
+  for (const char* setting : {"gathered_bytes=5000", "prefetch_layers=1"}) {
+    CHECK(
+        says(notes_of(setting, "4"), "/memory/gathered_bytes and prefetch_layers have no effect"));
+    CHECK_FALSE(says(notes_of(setting, "2"), "prefetch_layers"));
+  }
+}
+
 TEST_CASE(
     "a partitioner that is named for stages that are given has nothing to cut, which is noted") {
   const auto stages_with = [](const std::string& name) {

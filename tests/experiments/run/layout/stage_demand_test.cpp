@@ -179,6 +179,26 @@ TEST_CASE("experts spread over data replicas are held by fewer devices than ther
   CHECK(kept() == 5 + 60);
 }
 
+TEST_CASE("ZeRO-3 gathers what several devices of a group hold, and no experts held by one") {
+  // Of 80 bytes 60 are of experts, each on one of 4 data replicas.
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 80;
+  stage.expert_parameter_bytes = 60;
+  stage.expert_spread = 4;
+  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
+  system.extras.holds[static_cast<std::size_t>(BufferKind::workspace)] = true;
+  const auto held = [&](BufferKind kind, std::uint32_t data, std::uint32_t groups) {
+    system.training = {.data = data, .shard_groups = groups, .zero = 3};
+    return simulated(system).report.ranks[0].memory.by_kind[static_cast<std::size_t>(kind)];
+  };
+  for (const std::uint32_t groups : {1U, 2U}) {
+    CHECK(held(BufferKind::parameters, 4 * groups, groups) == 20 / 4 + 60);
+    CHECK(held(BufferKind::workspace, 4 * groups, groups) == 20);
+  }
+  // Two replicas of each expert in a group of 8 share them, too.
+  CHECK(held(BufferKind::workspace, 8, 1) == 80);
+}
+
 TEST_CASE("a further version of the weights is shared as they are, by the same devices") {
   // 1F meets the weights before and its B those after the first update: two versions. With ZeRO-3
   // over 4 data replicas each holds a quarter of the 40 bytes of either, and while an action runs

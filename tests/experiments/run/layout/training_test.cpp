@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "experiments/input/model_files/model_file.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -96,6 +98,32 @@ TEST_CASE("replicas exchange tokens in stages with experts that they hold once t
   const Together together = together_of(layout.model, layout.partition, training_of(layout));
   CHECK(together.exchanging == std::vector<std::uint32_t>{1, 4});
   CHECK(together.of_all == Together{}.of_all);
+}
+
+TEST_CASE("an UNSHARD gathers weights where groups that shard have several replicas") {
+  const auto settled = [](const std::string& groups) {
+    return settle(parse_scenario(
+        R"({ "model": { "stages": [ {"forward_us": 1, "backward_us": 2, "parameter_bytes": 8},
+                                    {"forward_us": 1, "backward_us": 2, "parameter_bytes": 8} ] },
+             "parallel": { "data": 4 }, "memory": { "zero": 3 },
+             "schedule": { "name": "1f1b", "microbatches": 2, "communication": "written" } })",
+        "s.json", {"/memory/shard_groups=" + groups}));
+  };
+  for (const char* groups : {"1", "2"}) CHECK(settled(groups).communication.weights);
+  Layout alone = settled("4");
+  CHECK_FALSE(alone.communication.weights);
+  CHECK_FALSE(extras_of(alone).has(BufferKind::gathered));
+  CHECK(std::ranges::any_of(alone.notes, [](const std::string& note) {
+    return says(note, "UNSHARD and RESHARD gather and free nothing: each device keeps all");
+  }));
+  // Experts that the replicas of a group hold once together are not gathered either.
+  alone.memory.shard_groups = 2;
+  CHECK(gathers_weights(alone));
+  for (Layer& layer : alone.model.layers) {
+    layer.expert_parameter_bytes = 8;
+    layer.expert_spread = 2;
+  }
+  CHECK_FALSE(gathers_weights(alone));
 }
 
 TEST_CASE("levels of ZeRO decide when gradients are summed and weights gathered") {
