@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t most_looked_at = std::uint64_t{1} << 14;
+constexpr std::uint64_t most_looked_at = std::uint64_t{1} << 18;
 
 bool fills_evenly(const Machine& machine, std::uint64_t span) {
   return !machine.seating ||

@@ -46,15 +46,17 @@ const PaperCell* cell_at(const RowCase& row, const std::string& pointer) {
              : &row.row[static_cast<std::size_t>(column - table.columns.begin())];
 }
 
-/// The error at the row, in the file that has it.
+/// The error at the row, in the file that has it; an error of another file keeps that.
 InputError at_row(const RowCase& row, const InputError& error) {
   const auto& first = row.row.front().place;
   if (!first) return {row.of.paper.source_file, label_of(row), error.text()};
-  const PaperCell* cell = cell_at(row, error.where());
+  const bool of_row = error.file().empty() || error.file() == row.of.paper.source_file;
+  const PaperCell* cell = of_row ? cell_at(row, error.where()) : nullptr;
   const std::string column = cell == nullptr ? "" : fmt::format(", column {}", cell->place->column);
+  const std::string text =
+      of_row ? InputError(error.where(), error.message()).text() : error.text();
   return {first->file, fmt::format("row {}{}", first->row, column),
-          row.of.table.name + ": " + (error.where().empty() ? "" : error.where() + ": ") +
-              error.message()};
+          row.of.table.name + ": " + text};
 }
 
 /// Adds the row to the errors of a step.
@@ -320,9 +322,9 @@ RowValues PreparedRow::simulate(const Names& constants) const {
     add_formulas(parts_->formulas, names);
     values.published = row.of.table.published.empty() ? std::numeric_limits<double>::quiet_NaN()
                                                       : value_of(row.of.table.published, names);
-    if (values.published <= 0) {
+    if (values.published < 0) {
       throw InputError(published_place,
-                       fmt::format("it is {:.6g}; it must be above 0", values.published));
+                       fmt::format("it is {:.6g}; it must not be below 0", values.published));
     }
     if (!row.of.table.results.empty()) {
       json scenario = parts_->scenario;

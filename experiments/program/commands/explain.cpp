@@ -33,6 +33,8 @@ struct Options : Arguments {
   const Existing& replaced = line.replaces();
 
   const std::string& run() const { return runs.front(); }
+  /// Whether the explanation of times is printed.
+  bool prints() const { return !memory && !on_standard_output(pictures) && heat_map != "-"; }
   bool asks_for_causes() const {
     return causes || !without.empty() || !expected.empty() || !heat_map.empty() || runs.size() > 1;
   }
@@ -117,7 +119,7 @@ void put_out(const Options& options, const RunResult& run, const Explanation& ex
     outputs.write(options.heat_map, draw_heat_map(picture_format(options.heat_map), map));
   }
   outputs.publish();
-  if (options.memory || on_standard_output(options.pictures) || options.heat_map == "-") return;
+  if (!options.prints()) return;
   show(options.json ? printed(json_of(run, explanation, studied))
                     : text_of(run, explanation, studied));
 }
@@ -153,8 +155,7 @@ int explain_scenario(const Options& options, const Scenario& scenario) {
     studied = study(options, recording, {});
   }
   waiting.emplace("explaining");
-  const bool prints = !options.memory && !on_standard_output(options.pictures);
-  const Explanation explanation = prints ? explain(scenario, result) : explain(result);
+  const Explanation explanation = options.prints() ? explain(scenario, result) : explain(result);
   waiting.reset();
   put_out(options, result, explanation, studied);
   return code;
@@ -172,15 +173,15 @@ int explain_run(const Options& options) {
     throw UsageError(fmt::format("{} is a scenario; only .timeline files are iterations of a run",
                                  options.run()));
   }
+  if (options.memory && recorded) {
+    throw UsageError(
+        fmt::format("--memory: {} is a timeline; it goes with a scenario", options.run()));
+  }
   if (options.memory && options.asks_for_causes()) {
     throw UsageError("--memory explains no causes; leave out one of the two");
   }
   if (!recorded && options.without.empty()) {
     return explain_scenario(options, parse_scenario(content, options.run(), options.settings));
-  }
-  if (options.memory) {
-    throw UsageError(
-        fmt::format("--memory: {} is a timeline; it goes with a scenario", options.run()));
   }
   // Causes are taken out of the times of a run, whatever these come from.
   return recorded

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -99,24 +100,29 @@ class MissingValues {
   explicit MissingValues(const std::vector<std::string>& pointers) : pointers_(pointers) {}
 
   void look_in(std::string_view rows) {
-    with_result_ = with_result_ || rows.find("\"result\":{") != std::string_view::npos;
-    std::erase_if(pointers_, [&](const std::string& pointer) { return has(rows, pointer); });
+    for (std::size_t at = 0; !pointers_.empty() && at < rows.size();) {
+      const std::size_t end = std::min(rows.find('\n', at), rows.size());
+      look_in_row(rows.substr(at, end - at));
+      at = end + 1;
+    }
   }
-  /// Names them.
-  void tell() const {
+  void name_them() const {
     if (!with_result_ || pointers_.empty()) return;
     say(fmt::format("no row has a value at {}; penstock run --json shows what there is",
                     fmt::join(pointers_, ", ")));
   }
 
  private:
-  static bool has(std::string_view rows, const std::string& pointer) {
-    const std::string key = nlohmann::json(pointer).dump() + ":";
-    for (std::size_t at = rows.find(key); at != std::string_view::npos; at = rows.find(key, at)) {
-      at += key.size();
-      if (!rows.substr(at).starts_with("null")) return true;
-    }
-    return false;
+  void look_in_row(std::string_view row) {
+    const std::size_t at = row.find("\"result\":{");
+    if (at == std::string_view::npos) return;
+    with_result_ = true;
+    std::erase_if(pointers_, [result = row.substr(at)](const std::string& pointer) {
+      const std::string key = nlohmann::json(pointer).dump() + ":";
+      const std::size_t value = result.find(key);
+      return value != std::string_view::npos &&
+             !result.substr(value + key.size()).starts_with("null");
+    });
   }
 
   std::vector<std::string> pointers_;
@@ -141,7 +147,7 @@ SweepCount run_with(const SweepSpace& space, const Options& options, const Shard
   SweepCount count =
       options.dealt ? deal_sweep(space, run, look) : run_sweep(space, read_catalogue(), run, look);
   bar.erase();
-  missing.tell();
+  if (done == 0 && shard.count == 1) missing.name_them();  // otherwise other rows may have them
   return count;
 }
 

@@ -94,7 +94,8 @@ constinit const std::string_view page_script = R"js(
       (typeof value === 'number' && shown !== '' && (value === number || Number(shown) === number));
     if (relation === '=') return same;
     if (relation === '!=') return !same;
-    return typeof value === 'number' && relations[relation](value, number);
+    if (typeof value !== 'number') return false;
+    return same ? relation.endsWith('=') : relations[relation](value, number);
   };
   const filter = () => {
     const wanted = filters.map(input => input.value.trim().toLowerCase());

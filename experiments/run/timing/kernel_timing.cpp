@@ -96,7 +96,7 @@ Device alone(Device device, const KernelQuestion& question) {
   const std::string& attention = question.attention;
   device.stack = question.shares;
   device.stack.attention = attention;
-  if (question.watts) device.power_share = share_under_cap(device, *question.watts);
+  if (question.watts.value_or(0) > 0) device.power_share = share_under_cap(device, *question.watts);
   if (attention.empty()) return device;
   std::vector<std::string> names;
   for (const AttentionSpeed& speed : device.attention) {

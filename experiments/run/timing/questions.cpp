@@ -23,7 +23,7 @@ const Fields& kernel_fields() {
       "",
       {field<&Q::kind>("kind", full_text()), field<&Q::dtype>("dtype", full_text()),
        field<&Q::attention>("attention", full_text(), "the kernel of the device that runs it"),
-       field<&Q::watts>("watts", watts(), "a power cap of the device"),
+       field<&Q::watts>("watts", number(0, watts().bounds().second), "a power cap; 0: none"),
        field<&Q::sizes>("sizes", map_of(number()))},
       {"kind", "sizes"}};
   return fields;

@@ -64,10 +64,9 @@ ordered_json network_link_json(const NetworkLinkUse& link) {
           {"utilization", link.utilization}};
 }
 
-/// A model given by times has neither tokens nor FLOPs, and a run without time no speed.
+/// A model given by times has neither tokens nor FLOPs.
 ordered_json throughput_json(const Throughput& throughput) {
-  const double samples = throughput.samples_per_s;
-  return {{"samples_per_s", samples > 0 ? ordered_json(samples) : ordered_json()},
+  return {{"samples_per_s", throughput.samples_per_s},
           {"tokens_per_s", or_null(throughput.tokens_per_s)},
           {"tokens_per_s_per_device", or_null(throughput.tokens_per_s_per_device)},
           {"model_tflops_per_device", or_null(throughput.model_tflops_per_device)},

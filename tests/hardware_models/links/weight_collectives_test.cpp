@@ -144,11 +144,25 @@ TEST_CASE(
       const Members filled = members_of(machine, {devices, 1, devices});
       CHECK(filled.machines() == machines);
       CHECK(filled.per_machine == size);
+      if (devices < 262'144) CHECK(filled.fewest() == devices - (machines - 1) * size);
       seat_evenly(machine, devices, 1);
       const Members even = members_of(machine, {devices, 1, devices});
       CHECK(even.machines() == machines);
       CHECK(even.per_machine == (devices + machines - 1) / machines);
       CHECK(even.fewest() == devices / machines);
+    }
+  }
+}
+
+TEST_CASE("every third or twelfth device lies in as many machines as are passed") {
+  for (const std::uint64_t stride : {3U, 5U, 12U}) {
+    for (const std::uint64_t devices : {16384U, 20000U, 100000U}) {
+      CAPTURE(stride);
+      CAPTURE(devices);
+      Machine machine = eight();
+      machine.devices = 16;
+      const Members members = members_of(machine, {devices, stride, devices * stride});
+      CHECK(members.machines() == ((devices - 1) * stride) / 16 + 1);
     }
   }
 }

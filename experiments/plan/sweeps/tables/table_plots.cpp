@@ -6,10 +6,12 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -94,17 +96,29 @@ bool is_tied(const RowTable& table, std::size_t x, std::size_t axis) {
          std::adjacent_find(numbers.begin(), numbers.end(), falls) == numbers.end();
 }
 
+/// The first of these that the table has.
+std::optional<std::size_t> first_of(const RowTable& table,
+                                    std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const auto found = table.find(name)) return found;
+  }
+  return std::nullopt;
+}
+
 /// A result that is drawn without being asked for.
 std::size_t result_column(const RowTable& table, const char* name) {
-  if (const auto found = table.find(name)) return *found;
+  if (const auto found = first_of(table, {name, name + std::string_view(name).rfind('.') + 1})) {
+    return *found;
+  }
   throw InputError(fmt::format("no row has a result: there is no column {}", name));
 }
 
 /// The axis of a scaling plot where none is asked for.
 std::size_t devices_axis(const RowTable& table) {
-  if (const auto found = table.find("devices")) return *found;
-  throw UsageError(fmt::format("no column ends in \"devices\"; name the axis with --x; columns: {}",
-                               fmt::join(table.columns, ", ")));
+  if (const auto found = first_of(table, {"/hardware/devices", "devices"})) return *found;
+  throw UsageError(
+      fmt::format("no one column ends in \"devices\"; name the axis with --x; columns: {}",
+                  fmt::join(table.columns, ", ")));
 }
 
 enum class LinesOf : std::uint8_t { sweep, scaling };
@@ -116,7 +130,7 @@ FoundColumns find_columns(const RowTable& table, const PlottedColumns& columns,
   FoundColumns found;
   found.y = !columns.y.empty()
                 ? table.column("--y", columns.y)
-                : result_column(table, scaling ? "samples_per_s" : "bubble.of_makespan");
+                : result_column(table, scaling ? "throughput.samples_per_s" : "bubble.of_makespan");
   found.x = !columns.x.empty() ? table.column("--x", columns.x)
             : scaling          ? devices_axis(table)
                                : widest_axis(table, axes);

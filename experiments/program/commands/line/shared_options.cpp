@@ -66,9 +66,8 @@ void check(const PictureFiles& files, bool others) {
   }
   if (!others && paths_of(files).empty() && is_given(files.look)) {
     throw UsageError(
-        "--width, --height, --font-size, --title and --theme are about a picture; give --svg, "
-        "--png "
-        "or --pdf");
+        "--width, --height, --font-size, --title and --theme are about a picture; "
+        "give --svg, --png or --pdf");
   }
   options_of(files.look);
 }

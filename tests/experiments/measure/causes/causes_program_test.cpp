@@ -143,7 +143,7 @@ TEST_CASE("causes: as text and JSON, of a run, without a cause, with settings, o
   CHECK(change == doctest::Approx(double(compared["makespan_difference_us"])));
 }
 
-TEST_CASE("causes: of a scenario they are told beside its gains, its changes and its advice") {
+TEST_CASE("causes: those of a scenario stand beside its gains, its changes and its advice") {
   const Workplace work;
   const json plain = work.answer({"explain", "r.json"});
   CHECK(!plain.at("sensitivity").empty());

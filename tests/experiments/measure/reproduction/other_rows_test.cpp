@@ -40,7 +40,7 @@ TEST_CASE("reproduce: an error in other rows names their file, row and column") 
   CHECK(error_of_rows(head + "a,2,4,75\na,2,-4,75\n")
             .starts_with("rows.csv: row 4, column 2: times: /schedule/microbatches: "));
   CHECK(error_of_rows(head + "b,2,4,-75\n") ==
-        "rows.csv: row 3, column 3: times: /published: it is -75; it must be above 0");
+        "rows.csv: row 3, column 3: times: /published: it is -75; it must not be below 0");
   CHECK(error_of_rows(head + "b,2,4,0\n").starts_with("rows.csv: row 3, column 3: "));
   CHECK(error_of_rows(head + "b,2,4,75\n") == "none");
 }

@@ -129,14 +129,6 @@ TEST_CASE("samples count per microbatch and per data replica") {
   CHECK(result_of(settings).throughput.samples_per_s == doctest::Approx(4 * 8 * 2 / 15e-6));
 }
 
-TEST_CASE("a run that takes no time has no speed") {
-  const RunResult result = result_of(
-      {R"(/model={"stages": [{"forward_us": 0, "backward_us": 0}]})", "/hardware/name=ideal"});
-  const ordered_json document = result_json(result);
-  CHECK(document["makespan_us"] == 0.0);
-  CHECK(document["throughput"]["samples_per_s"].is_null());
-}
-
 TEST_CASE("a deadlock has no makespan, and the circle as its finding") {
   const RunResult result = deadlocked();
   const ordered_json document = result_json(result);

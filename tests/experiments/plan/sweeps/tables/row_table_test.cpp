@@ -209,7 +209,7 @@ TEST_CASE("plots of tables: what is missing is named by the case, not by an opti
   const RowTable rows = row_table_of(four_rows);
   CHECK(error_of([&] {
           scaling_of_table(rows, {});
-        }).starts_with("no column ends in \"devices\"; name the axis with --x; columns: item, "));
+        }).starts_with("no one column ends in \"devices\"; name the axis with --x; columns: item, "));
   RowTable one = rows;
   one.rows.resize(1);
   CHECK(error_of([&] { lines_of_table(one, {}); }) == "no axis has several numbers; sweep one");

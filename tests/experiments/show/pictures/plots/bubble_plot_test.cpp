@@ -38,7 +38,8 @@ TEST_CASE("series with equal points share a line and its entry") {
 }
 
 TEST_CASE(
-    "merged names that have commas are told apart, and a series without points has no entry") {
+    "merged names that have commas are joined by semicolons; a series without points has no "
+    "entry") {
   BubblePlot plot{"", "", "", "", {}};
   plot.series = {{"a, true", {{4, 0.4}}, {}}, {"a, false", {{4, 0.4}}, {}}, {"b", {}, {}}};
   const std::string svg = draw_bubble_plot(PictureFormat::svg, plot);
