@@ -51,7 +51,7 @@ struct RowJudgement {
   std::vector<std::string> faults{};     // reasons in the row itself, valid on any machine
   bool unfit = false;                    // retired only for today's build and environment
   bool elsewhere = false;                // from another model of computer; not judged by today's
-  std::optional<RowId> superseded_by{};  // a newer valid row of the same point
+  std::optional<RowId> superseded_by{};  // a newer row that replaces it
 };
 
 /// Judges the rows of a store, in order. Retired rows stay retired.

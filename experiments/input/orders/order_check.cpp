@@ -161,8 +161,8 @@ std::string streams_hint(const OrderFile& order, const Placement& placement) {
     if (std::holds_alternative<Plan>(plan)) runs.push_back(comm_stream_names[streams]);
   }
   if (runs.empty()) return {};
-  return fmt::format("; with /schedule/communication=written it runs over streams {}",
-                     fmt::join(runs, ", "));
+  return fmt::format("; it runs with /schedule/communication=written and /schedule/streams={}",
+                     fmt::join(runs, " or "));
 }
 
 /// Checks the communication of an order whose actions are sound.

@@ -80,7 +80,8 @@ std::optional<std::pair<std::uint32_t, double>> Proof::shown_by(std::uint32_t re
     const double peers = model_.peers[number];
     const double length = median(std::move(all));
     if (peers <= 0 || length <= 0) continue;
-    classes.try_emplace({std::abs(length / peers - factor), -length}, number);
+    const double distance = std::round(1e3 * std::abs(length / peers - factor));
+    classes.try_emplace({distance, -length}, number);
   }
   if (classes.empty()) return std::nullopt;
   return std::pair(classes.begin()->second, -classes.begin()->first.second);

@@ -144,6 +144,8 @@ class BestFirst {
   bool may_fit(const LayoutFrame& frame, std::uint32_t zero) const;
   bool encodes() const;
   bool saves_memory(const Item& item) const;
+  /// How layouts may keep activations.
+  std::uint64_t storages() const { return space_.stashes.size() * space_.offloads.size(); }
   std::uint32_t kept_of(const Item& item) const;
 
   const PlanBase& base_;

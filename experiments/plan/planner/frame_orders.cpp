@@ -109,14 +109,15 @@ void BestFirst::weigh_orders(const Item& item, Outcome& outcome) {
   const auto shared = std::make_shared<FramePrices>();
   for (const std::uint32_t number : frames_.groups()[frame.group].orders) {
     if (layouts_in(frame, number) == 0) continue;
-    Item one{.bound_us = item.bound_us,
-             .number = item.number + number * space_.zeros.size() * space_.links.size() * 16,
-             .degrees = item.degrees,
-             .frame = item.frame,
-             .holds = Holds::order,
-             .order = number,
-             .least_bytes = item.least_bytes,
-             .of_frame = shared};
+    Item one{
+        .bound_us = item.bound_us,
+        .number = item.number + number * space_.zeros.size() * space_.links.size() * storages(),
+        .degrees = item.degrees,
+        .frame = item.frame,
+        .holds = Holds::order,
+        .order = number,
+        .least_bytes = item.least_bytes,
+        .of_frame = shared};
     if (!is_small(frame, space_.orders[number])) {
       outcome.items.push_back(std::move(one));
       continue;
@@ -179,7 +180,7 @@ void BestFirst::add_layout(const Item& item, const FramePrices::One& one, Outcom
     return;
   }
   Item layout{.bound_us = item.bound_us,
-              .number = item.number + (one.zero * space_.links.size() + one.link) * 16,
+              .number = item.number + (one.zero * space_.links.size() + one.link) * storages(),
               .degrees = item.degrees,
               .frame = item.frame,
               .holds = Holds::layout,

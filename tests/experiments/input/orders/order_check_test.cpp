@@ -229,7 +229,8 @@ TEST_CASE("a link hands tensors over in the order in which they were sent") {
   CHECK(fault_of("0F0,0SEND_F0,0F1,0SEND_F1\n1RECV_F0,1RECV_F1,1F1,1F0") == "fine");
   CHECK(fault_of("0F0,0SEND_F0,0F1,0SEND_F1\n1RECV_F1,1F1,1RECV_F0,1F0") ==
         "row 1, column 0: 1RECV_F1 deadlocks: rank 0 sends 0SEND_F0 first on this link, which rank "
-        "1 receives later; with /schedule/communication=written it runs over streams message");
+        "1 receives later; it runs with /schedule/communication=written and "
+        "/schedule/streams=message");
   // 0F1 waits until 0F0 has arrived, and 1F1 is in front of its RECV: no streams help.
   CHECK(fault_of(
             "0F0,0SEND_F0,0WAIT_SEND_F0,0F1,0SEND_F1,0WAIT_SEND_F1\n1RECV_F1,1F1,1RECV_F0,1F0") ==
@@ -242,8 +243,8 @@ TEST_CASE("receives that wait for each other are a deadlock, though the actions 
   CHECK(fault_of("0F0,0SEND_F0,0RECV_B0,0F1,0SEND_F1,0B0,0RECV_B1,0B1\n"
                  "1RECV_F0,1RECV_F1,1F0,1F1,1B0,1SEND_B0,1B1,1SEND_B1") ==
         "row 0, column 2: deadlock: 0RECV_B0 of rank 0 waits for 1SEND_B0 of rank 1; 1RECV_F1 of "
-        "rank 1 waits for 0SEND_F1 of rank 0; with /schedule/communication=written it runs over "
-        "streams direction, message");
+        "rank 1 waits for 0SEND_F1 of rank 0; it runs with /schedule/communication=written and "
+        "/schedule/streams=direction or message");
 }
 
 TEST_CASE("a release of PyTorch: RECVs are posted without waiting, and streams decide") {

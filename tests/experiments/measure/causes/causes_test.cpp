@@ -185,6 +185,17 @@ TEST_CASE("causes: a slow rank is shown by what its ops took, and those of its p
         "1.5× its peers: B of stage 1 takes 30 µs, elsewhere 20 µs");
 }
 
+TEST_CASE("causes: of ops that are as slow as their rank the longest shows it, whole ps aside") {
+  const PricedPlan one =
+      named_order("1f1b", 1, std::vector<Layer>(4, stage_of(10.000001, 20.000003)), 8);
+  const PricedPlan priced = with_replica_ranks(one, {one.costs, one.costs, one.costs});
+  const Chance slow{.stragglers = {{.rank = Rank{1}, .factor = 1.2}}};
+  const StepCauses causes = causes_in(recorded(priced, slow));
+  REQUIRE(cause_of(causes, CauseKind::rank) != nullptr);
+  CHECK(cause_of(causes, CauseKind::rank)->proof ==
+        "1.2× its peers: B of stage 1 takes 24 µs, elsewhere 20 µs");
+}
+
 TEST_CASE("causes: a link is slow where its peers take no time") {
   PricedPlan priced = named_order("1f1b", 1, equal_stages(4), 8);
   const Plan& plan = priced.plan;
