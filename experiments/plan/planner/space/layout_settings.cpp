@@ -89,7 +89,7 @@ void refuse_setting(const TrainingTask& task, const InputError& error) {
       for (const SingleSetting& setting : single_settings_of(option, text)) {
         if (!leads_to(where, setting.pointer) && !leads_to(setting.pointer, where)) continue;
         const std::string place = where == setting.pointer ? "" : where + ": ";
-        throw UsageError(fmt::format("{} {}: {}{}", option, text, place, error.message()));
+        throw InputError(fmt::format("{} {}", option, text), place + error.message());
       }
     }
   }

@@ -99,8 +99,8 @@ LayoutChoice stated_layout(const TrainingTask& task);
 /// Throws InputError for what belongs to one order, of which layouts choose their own.
 void refuse_one_order(const Scenario& scenario, const std::string& source);
 
-/// Throws UsageError that names the setting, "--change /pointer=value", where what is wrong with a
-/// scenario of a task is at, below or above its pointer.
+/// Throws InputError at the setting, "--change /pointer=value", where what is wrong with a scenario
+/// of a task is at, below or above its pointer.
 void refuse_setting(const TrainingTask& task, const InputError& error);
 
 /// Runs a step that reads a scenario of a task; a wrong setting is refused so.
