@@ -88,8 +88,8 @@ void refuse_setting(const TrainingTask& task, const InputError& error) {
     for (const std::string& text : *texts) {
       for (const SingleSetting& setting : single_settings_of(option, text)) {
         if (!leads_to(where, setting.pointer) && !leads_to(setting.pointer, where)) continue;
-        const std::string place = where == setting.pointer ? "" : where + ": ";
-        throw InputError(fmt::format("{} {}", option, text), place + error.message());
+        throw InputError(fmt::format("{} {}", option, text),
+                         where == setting.pointer ? "" : where, error.message());
       }
     }
   }

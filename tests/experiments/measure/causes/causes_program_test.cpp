@@ -180,7 +180,8 @@ TEST_CASE("causes: what cannot be is refused with its remedy") {
     CHECK(run.errors.find(why) != std::string::npos);
   };
   CHECK(work.run({"explain", "s.timeline"}).output.find("what it cost") == std::string::npos);
-  refused(2, {"explain", "s.timeline", "--memory", "--causes"}, "--memory explains no causes");
+  refused(2, {"explain", "r.json", "--memory", "--causes"}, "--memory explains no causes");
+  refused(2, {"explain", "s.timeline", "s.timeline", "--memory"}, "s.timeline is a timeline");
   refused(2, {"explain", "r.json", "s.timeline"}, "only .timeline files are iterations");
   refused(2, {"explain", "s.timeline", "--set", "/model/file=x"}, "trace --scenario");
   refused(2, {"explain", "s.timeline", "--without", "rank=0"}, "--expected RUN");

@@ -23,7 +23,8 @@ std::string error_of_rows(const std::string& csv) {
     reproduce(paper, {.other = read_rows_of(paper, csv)});
   } catch (const InputError& error) {
     const std::string text = error.text();
-    return text.substr(text.find("rows.csv"));
+    const std::size_t at = text.find("rows.csv");
+    return at == std::string::npos ? text : text.substr(at);
   }
   return "none";
 }
@@ -41,7 +42,7 @@ TEST_CASE("reproduce: an error in other rows names their file, row and column") 
             .starts_with("rows.csv: row 4, column 2: times: /schedule/microbatches: "));
   CHECK(error_of_rows(head + "b,2,4,-75\n") ==
         "rows.csv: row 3, column 3: times: /published: it is -75; it must not be below 0");
-  CHECK(error_of_rows(head + "b,2,4,0\n").starts_with("rows.csv: row 3, column 3: "));
+  CHECK(error_of_rows(head + "b,2,4,0\n").find("has no error: published 0") != std::string::npos);
   CHECK(error_of_rows(head + "b,2,4,75\n") == "none");
 }
 

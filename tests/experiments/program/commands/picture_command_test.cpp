@@ -158,8 +158,7 @@ TEST_CASE("plot: a run that does not finish is a finding to all that need its ti
        {std::vector<std::string>{"plot", "stalled.json", "--kind", "memory", "-o", "a.svg"},
         {"plot", "stalled.json", "-o", "a.svg"},
         {"compare", "s.json", "stalled.json"},
-        {"convert", "stalled.json", "a.timeline"},
-        {"explain", "stalled.json", "--causes"}}) {
+        {"convert", "stalled.json", "a.timeline"}}) {
     CAPTURE(command[0]);
     const ProgramRun run = desk.run(command);
     CHECK(run.code == 1);

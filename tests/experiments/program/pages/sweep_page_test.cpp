@@ -14,6 +14,8 @@
 #include "experiments/program/pages/run_page.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "sim/report/report.hpp"
+#include "sim/timeline/timeline.hpp"
 #include "tests/support/pictures.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/says.hpp"
@@ -179,7 +181,9 @@ TEST_CASE("pages: the page of a run has its ranks and is well-formed") {
 TEST_CASE("pages: a picture of many tasks has no critical path, and does not say so") {
   const DrawnRun many = one_f_one_b(1, most_live_tasks / 2 + 1);
   REQUIRE(many.plan.tasks() > most_live_tasks);
-  const ResultPage page = timeline_page({"many", "", many.plan, many.timeline, {}, {}});
+  Report report;
+  report.makespan = makespan(many.plan, many.timeline);
+  const ResultPage page = timeline_page({"many", "", many.plan, many.timeline, report, {}});
   REQUIRE(page.figures.size() == 1);
   CHECK(page.figures.front().label == "timeline; idle time by cause");
 }

@@ -131,7 +131,7 @@ TEST_CASE("kernel: a power cap is from 1 W to 1 MW; 0 in a document is none") {
   CHECK(!accepts("1000001"));
   CHECK(!accepts("1e9"));
   question["kernel"]["watts"] = 0;
-  CHECK(timed(catalogue, question) == uncapped);
+  CHECK(timed(catalogue, question)["us"] == uncapped["us"]);
 }
 
 TEST_CASE("kernel: what is unknown is refused at its place") {
