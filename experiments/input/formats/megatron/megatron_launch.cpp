@@ -332,9 +332,8 @@ std::string biases_apart(const ModelSpec& model) {
   const bool output = number_of(attention, "out_bias") != 0;
   if (output && number_of(attention, "qkv_bias") == 0) return "a bias of attention's output alone";
   for (const char* kind : {"mlp", "moe"}) {
-    const LayerSpec* network = first_of(model, kind);
-    if (attention == nullptr || network == nullptr) continue;
-    if (output == (number_of(network, "bias") != 0)) continue;
+    const LayerSpec* network = attention == nullptr ? nullptr : first_of(model, kind);
+    if (network == nullptr || output == (number_of(network, "bias") != 0)) continue;
     if (output) return "biases of attention alone";
     return network->kind == "mlp" ? "biases of the MLP alone" : "biases of experts alone";
   }

@@ -98,7 +98,7 @@ TEST_CASE("schedule ranking: every schedule communicates as the scenario does") 
   }
 }
 
-TEST_CASE("schedule ranking: an interrupt keeps what is done, and tells it from what cannot run") {
+TEST_CASE("schedule ranking: an interrupt keeps what is done, and lists what cannot run") {
   std::uint32_t asked = 0;
   const ValidationOptions options{
       .measuring = {.steady = 100, .asked_to_stop = [&] { return ++asked > 30; }}};
