@@ -55,11 +55,11 @@ class Crowd {
   std::map<Cell, std::size_t> cells_;
 };
 
-void draw_front_point(const FrontPoint& point, Point at, double halo, Canvas& canvas) {
+void draw_front_point(const FrontPoint& point, Point at, double around, Canvas& canvas) {
   const std::size_t series = point.on_front ? 1 : 0;
   const Colour colour = series_colour(series);
   if (point.finding.empty()) {
-    canvas.polygon(marker(series, at), colour, halo, paper);
+    canvas.polygon(marker(series, at), colour, around, paper);
   } else {
     canvas.polygon(marker(series, at), paper, hollow_line, colour);
   }
