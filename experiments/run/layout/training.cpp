@@ -46,7 +46,7 @@ std::vector<std::uint32_t> gradient_buckets(const Layout& layout) {
   return buckets;
 }
 
-/// Whether several devices hold the same parameters of a layer, in this many groups of ranks.
+/// Whether parameters of a layer are on more than one device, with this many groups of ranks.
 bool is_shared(const Layer& layer, double groups) {
   const auto parameters = parameters_of(layer);
   return std::any_of(parameters.begin(), parameters.end(), [&](const SharedParameters& one) {
@@ -67,7 +67,7 @@ bool is_frozen(const Layout& layout, std::size_t stage) {
   return layout.module && layout.module->frozen && stage < layout.module->stages;
 }
 
-/// By model stage: whether several devices of this many data replicas hold the same parameters.
+/// By model stage: whether any of its layers is shared among this many data replicas.
 std::vector<bool> shared_stages(const Layout& layout, std::uint32_t data) {
   const auto ranks = ranks_by_model_stage(layout.placement);
   std::vector<bool> shared;

@@ -22,7 +22,7 @@ bool shares_weights(const Layout& layout);
 /// The level of ZeRO; 0 without replicas: there is nothing to shard.
 std::uint32_t zero_level(const Layout& layout);
 
-/// Whether ZeRO-3 gathers any weights: several devices of a group that shards hold the same.
+/// Whether ZeRO-3 gathers any weights: not where each device of a group has its own.
 bool gathers_weights(const Layout& layout);
 
 /// Whether gradients stay whole until the last microbatch.

@@ -31,7 +31,7 @@ constexpr double plain_scale = 1.5;
 class Crowd {
  public:
   void add(Point at) { ++cells_[cell_of(at)]; }
-  /// Whether so many lie around a place that halos would leave little of them.
+  /// Whether more points lie around a place than halos would leave visible.
   bool is_around(Point at) const {
     constexpr std::size_t most = 8;
     const auto [x, y] = cell_of(at);

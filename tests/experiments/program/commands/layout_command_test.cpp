@@ -185,7 +185,7 @@ TEST_CASE("layout replaces what it wrote, names what is older, and looks before 
   CHECK(refused.output.empty());
 }
 
-TEST_CASE("layout names the option that is wrong, and what of it") {
+TEST_CASE("layout: an error begins with the option that is wrong") {
   const std::vector<std::pair<Texts, std::string>> cases{
       {{"--compare-hardware", "nope"}, "--compare-hardware: unknown machine \"nope\"; known: "},
       {{"--change", "/hardware/nic_efficiency=2"},

@@ -13,6 +13,14 @@ double task_us(const System& system, const char* task) {
   return to_us(priced(system, plan).duration[plan.work[task_of(plan, task)]]);
 }
 
+/// 80 bytes of parameters, of which 60 are of experts.
+Layer stage_with_experts() {
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 80;
+  stage.expert_parameter_bytes = 60;
+  return stage;
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -145,11 +153,9 @@ TEST_CASE(
 }
 
 TEST_CASE("dense parameters and experts are shared by as many devices as hold the same ones") {
-  // 80 bytes of which 60 of experts. The dense 20 lie on 2 devices of each of 2 data replicas, the
+  // The dense 20 lie on 2 devices of each of 2 data replicas, the
   // experts on 1 of each: the optimizer, once as large, keeps 20 / 4 + 60 / 2 = 35.
-  Layer stage = stage_of(1, 1);
-  stage.parameter_bytes = 80;
-  stage.expert_parameter_bytes = 60;
+  Layer stage = stage_with_experts();
   stage.copies = 2;
   System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
   system.extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] = true;
@@ -162,9 +168,7 @@ TEST_CASE("dense parameters and experts are shared by as many devices as hold th
 TEST_CASE("experts spread over data replicas are held by fewer devices than there are replicas") {
   // The dense 20 bytes lie on one device of each of 4 data replicas, the 60 of experts on one of
   // each two: the optimizer keeps 20 / 4 + 60 / 2 = 35.
-  Layer stage = stage_of(1, 1);
-  stage.parameter_bytes = 80;
-  stage.expert_parameter_bytes = 60;
+  Layer stage = stage_with_experts();
   stage.expert_spread = 2;
   System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
   system.extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] = true;
@@ -180,10 +184,8 @@ TEST_CASE("experts spread over data replicas are held by fewer devices than ther
 }
 
 TEST_CASE("ZeRO-3 gathers what several devices of a group hold, and no experts held by one") {
-  // Of 80 bytes 60 are of experts, each on one of 4 data replicas.
-  Layer stage = stage_of(1, 1);
-  stage.parameter_bytes = 80;
-  stage.expert_parameter_bytes = 60;
+  // Each expert is on one of 4 data replicas.
+  Layer stage = stage_with_experts();
   stage.expert_spread = 4;
   System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
   system.extras.holds[static_cast<std::size_t>(BufferKind::workspace)] = true;
