@@ -186,9 +186,12 @@ bool lacks_memory(std::string_view row) {
          row.find(lacks_memory_text, findings) != std::string_view::npos;
 }
 
-bool has_result(std::string_view row) {
-  return row.find("},\"result\":{") != std::string_view::npos;
+std::string_view result_in(std::string_view row) {
+  const std::size_t at = row.find("},\"result\":{");
+  return at == std::string_view::npos ? std::string_view() : row.substr(at);
 }
+
+bool has_result(std::string_view row) { return !result_in(row).empty(); }
 
 bool runs_out_of_memory(std::string_view row) {
   const std::size_t findings = row.rfind("},\"findings\":[");

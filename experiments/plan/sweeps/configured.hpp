@@ -71,6 +71,8 @@ constexpr const char* lacks_memory_text =
     "the simulation needs more memory than this process may use";
 /// Whether a row is refused for that reason: with more memory it may have a result.
 bool lacks_memory(std::string_view row);
+/// A row from its figures on; empty if it has none.
+std::string_view result_in(std::string_view row);
 /// Whether a row has figures.
 bool has_result(std::string_view row);
 /// Whether it has the figures of a run that does not fit.

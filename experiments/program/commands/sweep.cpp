@@ -114,10 +114,10 @@ class MissingValues {
 
  private:
   void look_in_row(std::string_view row) {
-    const std::size_t at = row.find("\"result\":{");
-    if (at == std::string_view::npos) return;
+    const std::string_view result = result_in(row);
+    if (result.empty()) return;
     with_result_ = true;
-    std::erase_if(pointers_, [result = row.substr(at)](const std::string& pointer) {
+    std::erase_if(pointers_, [result](const std::string& pointer) {
       const std::string key = nlohmann::json(pointer).dump() + ":";
       const std::size_t value = result.find(key);
       return value != std::string_view::npos &&
