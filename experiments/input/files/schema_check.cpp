@@ -174,8 +174,14 @@ std::string nearest_text(const json& value, const json& node) {
   return near ? fmt::format("; did you mean \"{}\"?", *near) : "";
 }
 
-/// For "schedule.name", the pointer that was probably meant.
-std::string unknown_key_text(const Pointer& place, const std::string& key, const json& known) {
+/// For "schedule.name", and for a key of the section around this one, the pointer that was probably
+/// meant. `known` and `around` are the keys of both.
+std::string unknown_key_text(const Pointer& place, const std::string& key, const json& known,
+                             const json& around) {
+  if (around.contains(key)) {
+    return fmt::format("unknown key \"{}\"; did you mean {}?", key,
+                       (place.parent_pointer() / key).to_string());
+  }
   const std::size_t dot = key.find('.');
   if (dot == std::string::npos || !known.contains(key.substr(0, dot))) {
     return unknown_text(fmt::format("key \"{}\"", key), key, keys_of(known));
@@ -186,15 +192,17 @@ std::string unknown_key_text(const Pointer& place, const std::string& key, const
       "unknown key \"{}\"; did you mean {}? each step of a pointer begins with \"/\"", key, path);
 }
 
-/// Throws the error at one place of the document.
-[[noreturn]] void report(const Pointer& place, const json& value, const json& node) {
+/// Throws the error at one place of the document; `around` are the keys of the section around it.
+[[noreturn]] void report(const Pointer& place, const json& value, const json& node,
+                         const json& around) {
   if (value.is_object() && node.contains("properties")) {
     for (const auto& [key, ignored] : value.items()) {
       if (node["properties"].contains(key) ||
           node.value("additionalProperties", json(true)) != false) {
         continue;
       }
-      throw InputError((place / key).to_string(), unknown_key_text(place, key, node["properties"]));
+      throw InputError((place / key).to_string(),
+                       unknown_key_text(place, key, node["properties"], around));
     }
     for (const json& key : node.value("required", json::array())) {
       if (value.contains(key)) continue;
@@ -246,7 +254,9 @@ void Schema::check(const json& document) const {
     depth = error.context.size();
     place = pointer_of(error.context);
   }
-  report(place, document.at(place), schema_at(prepared_->source, document, place));
+  const auto at = [&](const Pointer& one) { return schema_at(prepared_->source, document, one); };
+  const json around = place.empty() ? json::object() : at(place.parent_pointer());
+  report(place, document.at(place), at(place), around.value("properties", json::object()));
 }
 
 }  // namespace penstock

@@ -71,6 +71,14 @@ TEST_CASE("a scenario may state constants of a stack itself") {
   CHECK(stack.vector_passes == 2);
 }
 
+TEST_CASE("a key of hardware inside its stack is refused with its place") {
+  CHECK(refused_with<InputError>([] {
+          stack_with({R"(/hardware/stack={"name": "megatron-2021", "kernel_issue_us": 0})"});
+        })
+            .ends_with("/hardware/stack/kernel_issue_us: unknown key \"kernel_issue_us\"; did you "
+                       "mean /hardware/kernel_issue_us?"));
+}
+
 TEST_CASE("devices of one chip share the constants of a stack") {
   const auto share = [&](const char* machine) {
     return stack_layout({std::string("/hardware/name=") + machine})
