@@ -411,4 +411,12 @@ TEST_CASE("a deduplicated exchange sends a value once to each machine and each m
   CHECK(us("deduplicated", call) == doctest::Approx(40 * 0.75 + 7));
 }
 
+TEST_CASE("a deduplicated exchange reaches each member of all machines alike") {
+  CollectiveCall call = call_of(CollectivesKind::all_to_all, 8000, {8, 2});
+  call.copies = 2;
+  call.reach.inside.bandwidth_bytes_per_s = 1e7;  // 1000 bytes take 100 us, and decide
+  // In each of four machines, the other member gets a value with probability 1 - (7/8)^2.
+  CHECK(us("deduplicated", call) == doctest::Approx(400 * 4 * (1 - 49.0 / 64) + 2));
+}
+
 }  // namespace penstock::testing
