@@ -134,6 +134,20 @@ TEST_CASE("catalogue: each file is named after what it holds, and everything it 
   }
 }
 
+TEST_CASE("catalogue: an MI325X computes as an MI300X in every precision") {
+  const Catalogue catalogue = read_catalogue();
+  const auto peaks = [&](const char* name) {
+    return machine_of(catalogue, catalogue.at(name)).device.peak_flops;
+  };
+  const auto older = peaks("mi300x"), newer = peaks("mi325x");
+  CHECK(older.size() == newer.size());
+  for (const auto& [precision, flops] : newer) {
+    CAPTURE(precision);
+    REQUIRE(older.contains(precision));
+    CHECK(older.at(precision) == doctest::Approx(flops).epsilon(1e-3));
+  }
+}
+
 TEST_CASE("catalogue: every machine carries a pipeline from any of its devices to the next") {
   const Catalogue catalogue = read_catalogue();
   std::size_t machines = 0;
