@@ -15,6 +15,8 @@
 namespace penstock {
 namespace {
 
+constexpr double wide_bytes = 2;  // of a value before it is narrowed
+
 double matrix_peak(const Device& device, const std::string& precision) {
   if (const auto found = runs_in(device, precision)) return device.peak_flops.find(*found)->second;
   throw InputError("/hardware", fmt::format("{} has no peak for {} or a wider precision; "
@@ -285,6 +287,16 @@ KernelTimes::Units KernelTimes::units_of(const Kernel& kernel) const {
   return {fp8_flops_, device_.stack.fp8_share, true};
 }
 
+bool KernelTimes::narrows_factors(const Kernel& kernel) const {
+  return kernel.kind == KernelKind::matrix && units_of(kernel).narrow;
+}
+
+double KernelTimes::bytes(const Kernel& kernel) const {
+  if (!narrows_factors(kernel)) return kernel.bytes;
+  const double factors = kernel.batch * kernel.inner * (kernel.rows + kernel.columns);
+  return kernel.bytes - factors * (wide_bytes - recipe_->number_bytes);
+}
+
 double KernelTimes::matrix_us(const Kernel& kernel) const {
   const StackConstants& stack = device_.stack;
   const Units units = units_of(kernel);
@@ -295,18 +307,17 @@ double KernelTimes::matrix_us(const Kernel& kernel) const {
                       (is_aligned(kernel) ? 1 : device_.unaligned_efficiency);
   const double added = kernel.grouped ? kernel.batch * stack.expert_gflop * 1e9 : 0;
   const double work_us =
-      std::max((flops_spent(device_, kernel) + added) * 1e6 / rate, bytes_us(kernel.bytes));
-  const bool casts = units.narrow && kernel.kind == KernelKind::matrix;
-  return work_us + device_.kernel_us + (casts ? cast_us(kernel) : 0);
+      std::max((flops_spent(device_, kernel) + added) * 1e6 / rate, bytes_us(bytes(kernel)));
+  return work_us + device_.kernel_us + (narrows_factors(kernel) ? cast_us(kernel) : 0);
 }
 
 /// F narrows its input, I the gradient of its output, each by rows and by columns; W takes what
 /// these have made. Weights are narrowed once a step.
 double KernelTimes::cast_us(const Kernel& kernel) const {
   if (kernel.pass == Pass::backward_weight) return 0;
-  constexpr double wide_bytes = 2, orders = 2;
-  const double bytes = recipe_->reads * wide_bytes + orders * recipe_->number_bytes;
-  return bytes_us(bytes * kernel.batch * kernel.rows * kernel.inner);
+  constexpr double orders = 2;
+  const double of_value = recipe_->reads * wide_bytes + orders * recipe_->number_bytes;
+  return bytes_us(of_value * kernel.batch * kernel.rows * kernel.inner);
 }
 
 double KernelTimes::attention_us(const Kernel& kernel) const {

@@ -26,6 +26,9 @@ class KernelTimes {
   /// Microseconds of one run.
   double us(const Kernel& kernel) const;
 
+  /// Bytes read and written by one run: a narrow product reads narrowed factors.
+  double bytes(const Kernel& kernel) const;
+
   /// Peak of dense matrix products per second, in the precision they run in.
   double peak_flops() const { return recipe_ != nullptr ? narrow_flops_ : matrix_flops_; }
 
@@ -40,6 +43,7 @@ class KernelTimes {
   double matrix_us(const Kernel& kernel) const;
   double attention_us(const Kernel& kernel) const;
   double vector_us(const Kernel& kernel) const;
+  bool narrows_factors(const Kernel& kernel) const;
   double bytes_us(double bytes) const;
   double cast_us(const Kernel& kernel) const;
 

@@ -62,8 +62,9 @@ std::string timing_text(const Options& options, const Device& device, const Kern
   std::string text = fmt::format("{} on {}: {} {}\n", options.kind, options.hardware,
                                  time_text(from_us(timing.us), unit), unit.name);
   if (timing.kernel.flops > 0) {
-    text += fmt::format("{} TFLOP/s, {} of the peak\n", number_text(timing.flops_per_s() * 1e-12),
-                        percent_text(timing.flops_per_s() / timing.peak_flops_per_s));
+    text +=
+        fmt::format("{} TFLOP/s, {} of the {} peak\n", number_text(timing.flops_per_s() * 1e-12),
+                    percent_text(timing.flops_per_s() / timing.peak_flops_per_s), timing.precision);
   }
   text += fmt::format("{} GB/s\n", number_text(timing.bytes_per_s() * 1e-9));
   const std::string units = other_units_text(device, options.dtype);

@@ -16,17 +16,12 @@
 namespace penstock {
 namespace {
 
-constexpr double wide_bytes = 2;  // of a result whose factors were narrowed
-
 Kernel product_kernel(const NamedNumbers& sizes, double number_bytes) {
   const MatrixProduct product{sizes.at("rows"), sizes.at("inner"), sizes.at("columns"),
                               sizes.at("batch")};
   // W narrows no input, as a product that is timed alone.
   Kernel kernel = matrix_kernel(Pass::backward_weight, product, number_bytes);
-  kernel.narrows = number_bytes < wide_bytes;
-  if (kernel.narrows) {
-    kernel.bytes += product.batch * product.rows * product.columns * (wide_bytes - number_bytes);
-  }
+  kernel.narrows = true;
   return kernel;
 }
 
@@ -86,9 +81,9 @@ const KernelKindEntry& kind_named(const std::string& name) {
   throw InputError("/kind", unknown_text(fmt::format("kernel \"{}\"", name), name, names));
 }
 
-double bytes_of_value(const Device& device, const std::string& dtype) {
-  if (const Recipe* recipe = narrowing_on(device, dtype)) return recipe->number_bytes;
-  return dtype == "fp32" || dtype == "tf32" ? 4 : wide_bytes;
+/// The precision that a kernel computes in when the model has this one: only products narrow.
+std::string computed_in(const Kernel& kernel, const std::string& dtype) {
+  return kernel.narrows || recipe_of(dtype) == nullptr ? dtype : "bf16";
 }
 
 /// The device with its own rates, under the question's power cap, with its attention kernel.
@@ -120,10 +115,13 @@ KernelTiming time_kernel(const Device& device, const KernelQuestion& question) {
   const KernelKindEntry& kind = kind_named(question.kind);
   const NamedNumbers sizes =
       below("/sizes", [&] { return settled_numbers(kind.name, kind.sizes, question.sizes); });
-  const KernelTimes times(alone(device, question), question.dtype);
-  KernelTiming timing{kind.kernel(sizes, bytes_of_value(device, question.dtype)),
-                      std::string(*runs_in(device, question.dtype))};
-  timing.us = times.us(timing.kernel);
+  const bool four = question.dtype == "fp32" || question.dtype == "tf32";
+  const Kernel kernel = kind.kernel(sizes, four ? 4 : 2);
+  const std::string dtype = computed_in(kernel, question.dtype);
+  const KernelTimes times(alone(device, question), dtype);
+  KernelTiming timing{kernel, std::string(*runs_in(device, dtype))};
+  timing.kernel.bytes = times.bytes(kernel);
+  timing.us = times.us(kernel);
   timing.peak_flops_per_s = times.peak_flops();
   return timing;
 }

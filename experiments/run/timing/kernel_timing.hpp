@@ -26,7 +26,7 @@ struct KernelKindEntry {
   std::string_view name;
   std::string_view summary;
   std::span<const Parameter> sizes;
-  /// The work with settled sizes, and `number_bytes` for each value.
+  /// The work with settled sizes, and `number_bytes` for each value before any is narrowed.
   Kernel (*kernel)(const NamedNumbers& sizes, double number_bytes);
 };
 std::span<const KernelKindEntry> kernel_kinds();

@@ -181,6 +181,22 @@ TEST_CASE("recipes narrow products to the units that a device has") {
   CHECK(us(device, dense, "nvfp4") == wide_us);
 }
 
+TEST_CASE("a narrow product reads narrowed factors and writes two bytes a value") {
+  Device device = ten_cores();
+  device.multiprocessors = 0;
+  Kernel few = product(8, 1000, 1000);  // 16 MFLOP: bound by its bytes
+  few.pass = Pass::backward_weight;
+  few.bytes = 2 * (8e3 + 1e6 + 8e3);
+  const double factors_us = 1.008, result_us = 0.016;  // a byte a value, two bytes a value
+  CHECK(us(device, few) == doctest::Approx(2 * factors_us + result_us));
+  CHECK(us(device, few, "fp8") == doctest::Approx(factors_us + result_us));
+  CHECK(us(device, few, "mxfp8") == doctest::Approx(factors_us * (1 + 1.0 / 32) + result_us));
+  CHECK(us(device, few, "nvfp4") == doctest::Approx(factors_us * (0.5 + 1.0 / 16) + result_us));
+  CHECK(KernelTimes(device, "fp8").bytes(few) == doctest::Approx(1.024e6));
+  few.narrows = false;
+  CHECK(us(device, few, "fp8") == us(device, few));
+}
+
 TEST_CASE("gradients of weights take what F and I have narrowed") {
   const Device device = ten_cores();
   Kernel weights = product(2560, 4096, 4096);

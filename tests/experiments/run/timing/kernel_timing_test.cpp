@@ -72,6 +72,21 @@ TEST_CASE("kernel: attention has half the FLOPs under a mask, and backward 2.5 t
   CHECK(timed_on_plain(question).us == doctest::Approx(2.5 * all / 0.25e12 * 1e6 + 2));
 }
 
+TEST_CASE("kernel: attention stays in bf16 where products narrow, as in runs") {
+  KernelQuestion question{"attention", {{"sequence", 1024}, {"heads", 16}}};
+  question.attention = "fast";
+  const KernelTiming wide = timed_on_plain(question);
+  for (const char* recipe : {"fp8", "fp8-block", "mxfp8", "nvfp4"}) {
+    CAPTURE(recipe);
+    question.dtype = recipe;
+    const KernelTiming narrow = timed_on_plain(question);
+    CHECK(narrow.precision == "bf16");
+    CHECK(narrow.kernel == wide.kernel);
+    CHECK(narrow.us == wide.us);
+    CHECK(narrow.peak_flops_per_s == wide.peak_flops_per_s);
+  }
+}
+
 TEST_CASE("kernel: a stream moves its bytes once, whatever passes other kernels make") {
   KernelQuestion question{"stream", {{"bytes", 1e9}}};
   question.shares.vector_passes = 3;
