@@ -116,14 +116,19 @@ std::vector<StageCollective> collectives_of(const WorkClass& work, const StageDe
 }
 
 /// The time of some collectives of an action.
-double carrying_us(const WorkClass& work, const std::vector<StageCollective>& all, Prices& prices) {
+TransferTime carrying(const WorkClass& work, const std::vector<StageCollective>& all,
+                      Prices& prices) {
   const std::uint32_t number = prices.stage_of(work);
   const StageDemand& stage = prices.demand.stages[number];
   const Carried carried = carried_by(all, stage, prices.demand.replicas);
-  if (carried.steps == 0) return 0;
+  if (carried.steps == 0) return {};
   const Rank rank{work.resource};
-  const TransferTime time = prices.collectives.of(
-      number, all, carried, {rank, next_to(rank, stage, prices.demand.replicas.data)});
+  return prices.collectives.of(number, all, carried,
+                               {rank, next_to(rank, stage, prices.demand.replicas.data)});
+}
+
+double carrying_us(const WorkClass& work, const std::vector<StageCollective>& all, Prices& prices) {
+  const TransferTime time = carrying(work, all, prices);
   return time.occupies_us + time.latency_us;
 }
 
@@ -132,12 +137,18 @@ double carrying_us(const WorkClass& work, Prices& prices) {
                      prices);
 }
 
-/// What an action waits for its collectives though it overlaps all of them.
+/// What an action waits for its collectives, and for reductions that follow it, though they
+/// overlap.
 double exposed_us(const WorkClass& work, Prices& prices) {
   const Exposed& exposed = prices.demand.exposed;
+  const StageDemand& stage = prices.demand.stages[prices.stage_of(work)];
   double sum_us = 0;
-  for (const StageCollective& one :
-       collectives_of(work, prices.demand.stages[prices.stage_of(work)])) {
+  if (prices.demand.sums_each && ends_activation(work.pass)) {
+    for (const Pass part : {Pass::reduce_gradient, Pass::reduce_early}) {
+      sum_us += exposed.sums * carrying(work, stage.of(part).collectives, prices).occupies_us;
+    }
+  }
+  for (const StageCollective& one : collectives_of(work, stage)) {
     const bool gathers = one.kind == CollectiveKind::all_gather;
     const double share = gathers ? exposed.gathers : exposed.sums;
     if (share > 0) sum_us += share * carrying_us(work, {one}, prices);

@@ -153,6 +153,9 @@ struct Demand {
   // Weights that are gathered after an update arrive during the next step's first forwards; only
   // the time that those wait is charged.
   bool gathers_overlap = false;
+  // A reduction follows each backward, which waits for the exposed share of it; otherwise updates
+  // wait for that of theirs.
+  bool sums_each = false;
   Interference slows = {};  // collectives of a pass and its work, where they overlap
   double stretch = 1;       // of the time of layers, that many replicas cost
   Exposed exposed = {};     // of what overlaps; all that is outside passes counts as sums

@@ -83,7 +83,8 @@ void hide_gathers(const CostInputs& inputs, ClassTimes times) {
   }
 }
 
-/// An update waits for a share of its stage's reductions and gathers where these overlap computing.
+/// An update waits for a share of its stage's reductions and gathers where these overlap computing;
+/// not for reductions that follow each backward.
 void expose_sums(const CostInputs& inputs, ClassTimes times) {
   const Demand& demand = inputs.demand;
   const auto overlaps = [&](Pass pass) {
@@ -93,9 +94,9 @@ void expose_sums(const CostInputs& inputs, ClassTimes times) {
   const std::vector<WorkClass>& classes = inputs.plan.classes;
   for (std::size_t c = 0; c < classes.size(); ++c) {
     const WorkClass& work = classes[c];
-    const bool sums = work.pass == Pass::reduce_gradient || work.pass == Pass::reduce_early ||
-                      work.pass == Pass::gather_weights;
-    if (!sums || !overlaps(work.pass)) continue;
+    const bool counts =
+        work.pass == Pass::gather_weights || (reduces_gradient(work.pass) && !demand.sums_each);
+    if (!counts || !overlaps(work.pass)) continue;
     carried[{index(inputs.plan.link(work.resource).from), work.stage}] += times.duration[c];
   }
   for (std::size_t c = 0; c < classes.size(); ++c) {

@@ -257,6 +257,7 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
                 .extra_overlaps = training.codecs_overlap,
                 .collectives_overlap = training.overlaps_sums,
                 .gathers_overlap = training.overlaps_gathers,
+                .sums_each = training.zero == 2 && !training.whole_gradients,
                 .slows = training.slows,
                 .stretch = training.stretch,
                 .exposed = training.exposed,

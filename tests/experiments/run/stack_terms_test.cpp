@@ -9,7 +9,7 @@ namespace {
 
 /// Microseconds of a step of a small model on 8 devices, replicas or not, with constants of a
 /// stack.
-double step_us(const std::string& constants, int data = 8, int zero = 1) {
+double step_us(const std::string& constants, int data = 8, int zero = 1, int microbatches = 2) {
   const std::string text = R"({
     "model": { "layers": [ { "parts": [ {"kind": "attention", "hidden": 4096, "heads": 32},
                                         {"kind": "mlp", "hidden": 4096, "intermediate": 16384} ],
@@ -20,7 +20,8 @@ double step_us(const std::string& constants, int data = 8, int zero = 1) {
                            std::to_string(data) + R"( },
     "memory": { "zero": )" +
                            std::to_string(zero) + R"(, "capacity_bytes": 1e15 },
-    "schedule": { "name": "1f1b", "microbatches": 2 } })";
+    "schedule": { "name": "1f1b", "microbatches": )" +
+                           std::to_string(microbatches) + "} }";
   return to_us(run(parse_scenario(text, "s.json")).report->makespan);
 }
 
@@ -53,6 +54,22 @@ TEST_CASE("an update waits for the exposed share of sums that overlap computing"
   const double half_us = with("0.5") - with("0"), all_us = with("1") - with("0");
   CHECK(half_us > 0);
   CHECK(all_us == doctest::Approx(2 * half_us).epsilon(1e-6));
+}
+
+TEST_CASE("backwards of ZeRO-2 wait for the exposed share of the reductions that follow them") {
+  const auto exposed_us = [](int zero, int microbatches) {
+    const auto with = [&](const char* share) {
+      return step_us(R"({"name": "megatron-2021", "sums_exposed": )" + std::string(share) + "}", 8,
+                     zero, microbatches);
+    };
+    return with("0.5") - with("0");
+  };
+  const double once_us = exposed_us(2, 1), more_us = exposed_us(2, 2) - once_us;
+  CHECK(once_us == doctest::Approx(exposed_us(1, 1)).epsilon(1e-6));
+  CHECK(more_us > once_us / 4);  // without the gather of new weights
+  CHECK(more_us < once_us);
+  CHECK(exposed_us(2, 4) == doctest::Approx(once_us + 3 * more_us).epsilon(1e-6));
+  CHECK(exposed_us(1, 4) == doctest::Approx(once_us).epsilon(1e-6));
 }
 
 TEST_CASE("passes of ZeRO-3 wait for the exposed share of their sums and gathers") {
