@@ -83,6 +83,7 @@ void add_block(ModelDescription& model, const BlockSpec& block) {
   model.activation_bytes += work.output_bytes;
   if (block.predicts_further) {
     model.further_parameters += work.parameters;
+    model.further_flops_per_example += work.forward_flops / model.shape.microbatch;
     return;
   }
   model.parameters += work.parameters;
@@ -225,11 +226,13 @@ std::string facts_by_kind(const ModelDescription& model) {
     text += fmt::format("active           {} ({:.0f}) for one token\n",
                         count_text(model.active_parameters), model.active_parameters);
   }
-  if (model.further_parameters > 0) {
-    text += fmt::format("MTP              {} more, to predict further tokens\n",
-                        count_text(model.further_parameters));
-  }
   const double sequence = model.has_tokens ? model.shape.sequence : 1;
+  if (model.further_parameters > 0) {
+    text +=
+        fmt::format("MTP              {} more, to predict further tokens, and {} FLOPs per token\n",
+                    count_text(model.further_parameters),
+                    count_text(model.further_flops_per_example / sequence));
+  }
   text += fmt::format("forward          {} FLOPs per {}",
                       count_text(model.forward_flops_per_example / sequence),
                       model.has_tokens ? "token" : "example");
@@ -298,6 +301,8 @@ void add_flops(ordered_json& document, const ModelDescription& model) {
   if (!model.has_tokens) return;
   document["forward_flops_per_token"] = all / model.shape.sequence;
   document["forward_flops_per_token_full_attention"] = full / model.shape.sequence;
+  document["further_forward_flops_per_token"] =
+      model.further_flops_per_example / model.shape.sequence;
 }
 
 template <class Number>

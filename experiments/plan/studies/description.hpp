@@ -39,7 +39,8 @@ struct ModelDescription {
 
   double parameters = 0;
   double active_parameters = 0;
-  double further_parameters = 0;  // of multi-token prediction
+  double further_parameters = 0;         // of multi-token prediction
+  double further_flops_per_example = 0;  // of its forward; MFU of a run counts them
   double forward_flops_per_example = 0;
   double full_attention_flops_per_example = 0;  // additional FLOPs without the saving of a causal
                                                 // mask

@@ -126,6 +126,17 @@ TEST_CASE("describe: what predicts further tokens is counted apart") {
   CHECK(described(with)["active_parameters"] < described(with)["parameters"]);
   CHECK(described(with)["further_parameters"] > 0);
   CHECK(described(without)["further_parameters"] == 0);
+  const auto model = described(with);
+  double further = 0;  // FLOPs of a microbatch
+  for (const auto& layer : model["layers"]) {
+    if (layer["predicts_further"]) further += layer["forward_flops"].get<double>();
+  }
+  CHECK(further > 0);
+  CHECK(model["further_forward_flops_per_token"].get<double>() ==
+        doctest::Approx(further / model["microbatch"].get<double>() /
+                        model["sequence"].get<double>()));
+  CHECK(described(without)["further_forward_flops_per_token"] == 0);
+  CHECK(model["forward_flops_per_token"] == described(without)["forward_flops_per_token"]);
 }
 
 TEST_CASE("describe: layers that are alike share a row, and a model by times has sums of times") {
