@@ -54,6 +54,7 @@ struct StackConstants {
   double fp8_share = 1;            // the same for products in fp8
   double fp4_share = 1;            // the same for products in fp4
   double expert_gflop = 0;         // that each expert of a product costs besides its own work
+  double expert_issue_us = 0;      // host time for each expert of a product in a low precision
   double attention_share = 1;      // of the rate of its attention kernel
   double fp8_attention_share = 1;  // the same in fp8, where the peak is that of fp8
   std::string attention;           // the kernel, one of the device's; empty: priced as products
@@ -101,7 +102,7 @@ struct Device {
   // Share reached by products with a size that is no multiple of 8 elements.
   double unaligned_efficiency = 1;
   double kernel_us = 0;        // fixed time of a kernel
-  double kernel_issue_us = 0;  // host time per kernel launch; 0: whole graphs are launched
+  double kernel_issue_us = 0;  // host time per kernel launch; 0: whole graphs are, without it
   double context_bytes = 0;    // taken by a program before its first allocation
   double reserve = 0;          // share of memory lost to the allocator
 };

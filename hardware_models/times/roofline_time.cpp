@@ -177,18 +177,18 @@ DeviceUse RooflineTimes::use(const Layer& layer, Pass pass) const {
 }
 
 double RooflineTimes::single_pass_us(const Layer& layer, Pass pass, Extent extent) const {
-  double kernels_us = 0, attention_us = 0, kernels = 0;
+  double kernels_us = 0, attention_us = 0, issue_us = 0;
   bool routes = false;
   for (const Kernel& kernel : layer.work.kernels) {
     if (!runs(kernel, pass, extent)) continue;
     const double us = kernel.count * kernels_.us(kernel);
     kernels_us += us;
     if (kernel.kind == KernelKind::attention) attention_us += us;
-    kernels += kernel.count;
+    issue_us += kernel.count * kernels_.issue_us(kernel);
     routes = routes || (kernel.routes && !kernel.returns);
   }
-  kernels_us = std::max(kernels_us, kernels * machine_.device.kernel_issue_us);
-  if (routes) kernels_us += machine_.device.stack.routing_us;
+  kernels_us = std::max(kernels_us, issue_us);
+  if (routes && issue_us > 0) kernels_us += machine_.device.stack.routing_us;
   return kernels_us + collectives_us(layer, pass, extent, kernels_us, attention_us);
 }
 
@@ -275,6 +275,12 @@ double KernelTimes::us(const Kernel& kernel) const {
   }
 }
 
+double KernelTimes::issue_us(const Kernel& kernel) const {
+  if (device_.kernel_issue_us == 0) return 0;
+  const bool by_expert = kernel.grouped && narrows_factors(kernel);
+  return device_.kernel_issue_us + (by_expert ? kernel.batch * device_.stack.expert_issue_us : 0);
+}
+
 double KernelTimes::bytes_us(double bytes) const {
   return bytes * 1e6 /
          (device_.memory_bandwidth_bytes_per_s *
@@ -305,7 +311,8 @@ double KernelTimes::matrix_us(const Kernel& kernel) const {
   const double rate = units.flops * device_.power_share * units.share *
                       efficiency_at(efficiency, kernel.flops * 1e-9) *
                       (is_aligned(kernel) ? 1 : device_.unaligned_efficiency);
-  const double added = kernel.grouped ? kernel.batch * stack.expert_gflop * 1e9 : 0;
+  const bool by_expert = kernel.grouped && device_.kernel_issue_us > 0;
+  const double added = by_expert ? kernel.batch * stack.expert_gflop * 1e9 : 0;
   const double work_us =
       std::max((flops_spent(device_, kernel) + added) * 1e6 / rate, bytes_us(bytes(kernel)));
   return work_us + device_.kernel_us + (narrows_factors(kernel) ? cast_us(kernel) : 0);

@@ -26,6 +26,9 @@ class KernelTimes {
   /// Microseconds of one run.
   double us(const Kernel& kernel) const;
 
+  /// Time of the host to launch one run; 0 where it launches whole graphs.
+  double issue_us(const Kernel& kernel) const;
+
   /// Bytes read and written by one run: a narrow product reads narrowed factors.
   double bytes(const Kernel& kernel) const;
 

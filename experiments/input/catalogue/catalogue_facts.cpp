@@ -335,6 +335,9 @@ const std::vector<Field>& stack_constants() {
       field<&C::expert_gflop>("expert_gflop", number(0, 1e6),
                               "work that each expert of a product costs besides its own: small "
                               "ones run slowly"),
+      field<&C::expert_issue_us>("expert_issue_us", any_us(),
+                                 "of the host for each expert of a product in a low precision: "
+                                 "its casts and its launch"),
       field<&C::attention>("attention", full_text(), "an attention kernel of the device"),
       field<&C::attention_share>("attention_share", share, "of the rate of that kernel"),
       field<&C::fp8_attention_share>("fp8_attention_share", share,

@@ -211,9 +211,29 @@ TEST_CASE("each expert of a product costs more than its own work") {
   experts.flops *= 8;
   const double alone_us = us(device, experts);
   device.stack.expert_gflop = 5;
+  device.kernel_issue_us = 1;
   CHECK(us(device, experts) == alone_us);  // of no experts
   experts.grouped = true;
   CHECK(us(device, experts) == doctest::Approx(alone_us + 8 * 50));
+  device.kernel_issue_us = 0;  // a captured graph has one kernel for all of them
+  CHECK(us(device, experts) == alone_us);
+}
+
+TEST_CASE("the host issues each expert of a narrow product, unless it launches whole graphs") {
+  Device device = ten_cores();
+  device.kernel_issue_us = 2;
+  device.stack.expert_issue_us = 30;
+  Kernel experts = product(2560, 4096, 4096);
+  experts.batch = 8;
+  const auto issue_us = [&](const char* precision) {
+    return KernelTimes(device, precision).issue_us(experts);
+  };
+  CHECK(issue_us("fp8") == 2);  // of no experts
+  experts.grouped = true;
+  CHECK(issue_us("bf16") == 2);
+  CHECK(issue_us("fp8") == 2 + 8 * 30);
+  device.kernel_issue_us = 0;
+  CHECK(issue_us("fp8") == 0);
 }
 
 TEST_CASE("kernels that route tokens have passes of their own") {
