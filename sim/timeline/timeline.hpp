@@ -37,6 +37,9 @@ struct Timeline {
   friend bool operator==(const Timeline&, const Timeline&) = default;
 };
 
+/// Key of the environment of a measured run: which of its clocks contradict each other.
+constexpr const char* unaligned_key = "unaligned";
+
 /// Resets a timeline: all begins and ends are -1 ps. Reuses its memory.
 void prepare(const Plan& plan, Timeline& timeline);
 

@@ -65,6 +65,12 @@ void add_time_scale(const char* run, const Timeline& timeline, std::vector<std::
       run, scale));
 }
 
+void add_unaligned(const char* run, const Timeline& timeline, std::vector<std::string>& notes) {
+  const auto stated = timeline.environment.find(unaligned_key);
+  if (stated == timeline.environment.end()) return;
+  notes.push_back(fmt::format("{}: {}", run, stated->second));
+}
+
 bool is_moved(const OpDifference& op) { return op.reason == Reason::place; }
 
 /// How two plans differ, as text; empty for equal plans.
@@ -115,6 +121,8 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
   }
   add_time_scale("A", a.recording.timeline, notes);
   add_time_scale("B", b.recording.timeline, notes);
+  add_unaligned("A", a.recording.timeline, notes);
+  add_unaligned("B", b.recording.timeline, notes);
   const Time unit =
       std::max(resolution_of(a.recording.timeline), resolution_of(b.recording.timeline));
   if (unit > Time{}) {

@@ -247,6 +247,8 @@ TransferTimes with_one_clock(TransferTimes transfers, MeasuredRun& run) {
                     "take in both directions",
                     fmt::join(texts, ", ")));
   }
+  run.unaligned = unaligned_clocks(transfers, overlap_ns);
+  if (!run.unaligned.empty()) run.notes.push_back(run.unaligned);
   return transfers;
 }
 
@@ -317,6 +319,7 @@ void fill_timeline(MeasuredRun& run) {
   if (run.host_us > 0) {
     run.timeline.environment["host_us_between_ops"] = fmt::format("{:.3f}", run.host_us);
   }
+  if (!run.unaligned.empty()) run.timeline.environment[unaligned_key] = run.unaligned;
   if (!run.ranks.front().device.empty()) {
     run.timeline.environment["device"] = run.ranks.front().device;
   }

@@ -59,6 +59,7 @@ struct MeasuredRun {
   // The most that an op began before its input was sent, unless ops of one rank overlap by as much.
   std::int64_t clock_error_ns = 0;
   std::vector<std::int64_t> clock_offsets_ns;  // by rank, removed; empty: the host runs the ops
+  std::string unaligned;                       // clocks that do not fit all the same; empty: none
   std::vector<std::string> left_out;           // other iterations, with reasons
   std::vector<std::string> notes;
 };

@@ -206,7 +206,8 @@ std::string transfers_text(const MeasuredRun& run) {
                         number_text(slow.us));
   }
   if (run.clock_error_ns > 0) {
-    const bool removed = std::ranges::any_of(run.clock_offsets_ns, std::identity{});
+    const bool removed =
+        run.unaligned.empty() && std::ranges::any_of(run.clock_offsets_ns, std::identity{});
     text += fmt::format(
         "clocks of ranks are off: an op began {} µs before what it needs had ended{}\n",
         number_text(static_cast<double>(run.clock_error_ns) / 1e3),

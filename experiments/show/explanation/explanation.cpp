@@ -163,6 +163,8 @@ RunResult run_of_recording(Recording recording) {
     run.notes.emplace_back(
         "the timeline does not record which input came last: it is told by ends");
   }
+  const auto unaligned = run.timeline.environment.find(unaligned_key);
+  if (unaligned != run.timeline.environment.end()) run.notes.push_back(unaligned->second);
   run.costs = costs_of_times(recording.plan, run.timeline);
   run.report = summarize(recording.plan, run.costs, run.timeline);
   run.plan = std::move(recording.plan);
