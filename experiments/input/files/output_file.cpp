@@ -20,7 +20,7 @@
 
 #include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/lenient_json.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
@@ -133,9 +133,17 @@ bool is_own_beginning(std::string_view head) {
 }
 
 /// Whether it says what it is, and that Penstock wrote it. A reader of its format refuses other
-/// keys, so that it has no comment.
+/// keys, so that it has no comment. Only its outermost values are kept, and a trace is not read on.
 bool is_own_json(const std::string& path) {
-  const nlohmann::json document = parse_json(read_file(path));
+  using Event = nlohmann::json::parse_event_t;
+  ByteStream stream(path, Limits::input_file_bytes, Limits::input_file_bytes);
+  LenientJson bytes(stream);
+  const auto keep = [](int depth, Event event, const nlohmann::json& value) {
+    if (depth == 1 && event == Event::key && value == "traceEvents") throw InputError("a trace");
+    return depth == 0 || event == Event::key || event == Event::value;
+  };
+  const auto document =
+      nlohmann::json::parse(ByteIterator(bytes), ByteIterator(), keep, /*allow_exceptions=*/false);
   if (!document.is_object() || !document.contains("penstock")) return false;
   return std::ranges::any_of(std::array{"description", "summary"}, [&](const char* key) {
     const auto about = document.find(key);

@@ -16,6 +16,7 @@
 
 #include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/files/output_file.hpp"
+#include "experiments/input/long_work/budget.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
@@ -165,6 +166,19 @@ TEST_CASE("a file is known as Penstock's own by its mark, its head or its keys")
     CAPTURE(other);
     CHECK_FALSE(is_own_file(scratch.file("f", other)));
   }
+}
+
+// A file that is read whole needs ten times its bytes.
+TEST_CASE("whether a file is Penstock's own takes no memory, and a trace is not read on") {
+  const Scratch scratch;
+  const std::string wide = "\"a\": [" + std::string(2'000'000, ' ') + "]";
+  const std::string own = R"("penstock": 1, "description": "written by penstock")";
+  const Budget before = budget();
+  set_budget(given_budget(18e6));  // 3 MB beside the program
+  CHECK(is_own_file(scratch.file("own", "{" + wide + ", " + own + "}")));
+  CHECK_FALSE(is_own_file(scratch.file("other", "{" + wide + "}")));
+  CHECK_FALSE(is_own_file(scratch.file("trace", R"({"traceEvents": [], )" + own + "}")));
+  set_budget(before);
 }
 
 TEST_CASE("a file that is replaced keeps its mode, and a new one has the usual mode") {
