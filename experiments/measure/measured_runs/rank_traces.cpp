@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -76,23 +77,29 @@ class RankFinder {
   }
 
  private:
+  /// Files that do not state their rank are of the job's ranks in the order given.
   std::uint32_t rank_of(const KinetoTrace& trace, std::size_t argument) const {
-    if (!trace.rank) return static_cast<std::uint32_t>(argument);
+    const std::uint32_t rank = trace.rank.value_or(static_cast<std::uint32_t>(argument));
     const std::vector<std::uint32_t>& wanted = reading_.pipeline_ranks;
     if (wanted.empty()) {
-      if (*trace.rank < holder_.size()) return *trace.rank;
+      if (rank < holder_.size()) return rank;
       throw InputError(
           "/distributedInfo/rank",
-          fmt::format("it is of rank {}; {}, or --pipeline-ranks says of which", *trace.rank,
+          fmt::format("it is of rank {}; {}, or --pipeline-ranks says of which", rank,
                       holder_.size() == 1 ? std::string("one file must be of rank 0")
                                           : fmt::format("{} files must be of ranks 0 to {}",
                                                         holder_.size(), holder_.size() - 1)));
     }
-    const auto found = std::find(wanted.begin(), wanted.end(), *trace.rank);
+    const auto found = std::find(wanted.begin(), wanted.end(), rank);
     if (found != wanted.end()) return static_cast<std::uint32_t>(found - wanted.begin());
-    throw InputError(
-        "/distributedInfo/rank",
-        fmt::format("it is of rank {}, which --pipeline-ranks does not name", *trace.rank));
+    if (trace.rank) {
+      throw InputError("/distributedInfo/rank",
+                       fmt::format("it is of rank {}, which --pipeline-ranks does not name", rank));
+    }
+    throw InputError(fmt::format(
+        "no file says of which rank it is, so this one is of rank {}, which --pipeline-ranks does "
+        "not name: number the ranks from 0 in the order of the files",
+        rank));
   }
 
   const TraceReading& reading_;
@@ -148,6 +155,19 @@ TracedRank boil_down(const KinetoTrace& trace, const TraceReading& reading, Rank
   return result;
 }
 
+/// Which file is of which rank, where only their order says it.
+std::string ranks_by_order(const std::vector<std::string>& files) {
+  constexpr std::size_t most_shown = 16;
+  std::string text = "the files do not say of which rank they are: taken in the order given";
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (i == most_shown && files.size() > most_shown + 1) text += ", …";
+    if (i >= most_shown && i + 1 < files.size()) continue;
+    text += fmt::format("{} rank {} {}", i == 0 ? ";" : ",", i,
+                        std::filesystem::path(files[i]).filename().string());
+  }
+  return text;
+}
+
 /// Whether a file of a folder may be a trace: by its name, and because Penstock did not write it.
 bool may_be_trace(const std::filesystem::directory_entry& entry) {
   const std::string path = entry.path().string();
@@ -173,7 +193,11 @@ std::vector<std::string> trace_files(const std::vector<std::string>& paths) {
       throw InputError(
           fmt::format("{}: the folder has no traces ({})", path, fmt::join(trace_suffixes, ", ")));
     }
-    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+    // Runs of digits compare as numbers: rank2 comes before rank10.
+    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end(),
+              [](const std::string& a, const std::string& b) {
+                return ::strverscmp(a.c_str(), b.c_str()) < 0;
+              });
   }
   return files;
 }
@@ -192,6 +216,9 @@ std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_t
       const std::uint32_t rank = ops_too ? finder.place(trace, i) : static_cast<std::uint32_t>(i);
       const auto pipeline = static_cast<std::uint32_t>(reading.files.size()) / reading.replicas;
       ranks[rank] = boil_down(trace, reading, Rank{rank % pipeline}, ops_too);
+      if (ops_too && !reading.pipeline_ranks.empty()) {
+        ranks[rank].job_rank = reading.pipeline_ranks[rank];
+      }
       ops += ranks[rank].ops.ops.size();
     });
     need_memory(traced_op_bytes * static_cast<double>(ops),
@@ -199,9 +226,7 @@ std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_t
                 fewer_steps);
   }
   if (ops_too) finder.finish();
-  if (finder.by_order()) {
-    notes.emplace_back("the files do not say of which rank they are: taken in the order given");
-  }
+  if (finder.by_order()) notes.push_back(ranks_by_order(reading.files));
   return ranks;
 }
 

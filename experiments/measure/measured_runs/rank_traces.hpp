@@ -37,7 +37,7 @@ struct TraceReading {
 /// The ops of one pipeline rank, from its trace.
 struct TracedRank {
   std::string source;
-  std::optional<std::uint32_t> job_rank;  // as stated in the trace
+  std::optional<std::uint32_t> job_rank;  // as stated in the trace, or as `pipeline_ranks` says
   std::uint64_t events = 0;
   std::string device;
   std::string backend;
@@ -45,8 +45,8 @@ struct TracedRank {
   RankOps ops;  // on the common clock
 };
 
-/// Files as given, and in place of a folder what may be traces in it, by name. Throws InputError
-/// for a folder without any.
+/// Files as given, and in place of a folder what may be traces in it, by name; digits in names
+/// compare as numbers. Throws InputError for a folder without any.
 std::vector<std::string> trace_files(const std::vector<std::string>& paths);
 
 /// Reads the traces one at a time, so that only one is in memory, and returns them by pipeline
