@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
@@ -23,22 +27,66 @@ bool has_steps(const TracedRank& rank) {
   return !rank.ops.ops.empty() && rank.ops.ops.front().step.has_value();
 }
 
-/// A rank's ops by iteration.
-OpsByNumber by_number(const TracedRank& rank) {
+/// Whether a trace without steps begins within one: it lacks the forward of a later pass.
+bool begins_within_step(const TracedRank& rank) {
+  std::set<std::pair<Stage, Microbatch>> forwards;
+  return std::ranges::any_of(rank.ops.ops, [&](const MeasuredOp& op) {
+    const std::pair of(op.action.stage, op.action.microbatch);
+    if (op.action.pass == Pass::forward) forwards.insert(of);
+    return !op.step && !forwards.contains(of);
+  });
+}
+
+/// A rank's ops by iteration. Without steps, one begins where an op repeats, and if traces begin
+/// `within` one, also where the microbatches of a stage start over.
+OpsByNumber by_number(const TracedRank& rank, bool within) {
   OpsByNumber all;
   std::set<ActionKey> seen;
+  std::map<Stage, Microbatch> reached;
   std::uint32_t count = 0;
   for (const MeasuredOp& op : rank.ops.ops) {
     if (op.step) {
       all[*op.step].push_back(op);
       continue;
     }
-    if (!seen.insert(key_of(op.action)).second) {
-      seen = {key_of(op.action)};
+    const Microbatch microbatch = op.action.microbatch;
+    const auto latest = reached.find(op.action.stage);
+    const bool starts_over = within && op.action.pass == Pass::forward && latest != reached.end() &&
+                             microbatch <= latest->second;
+    if (starts_over || seen.contains(key_of(op.action))) {
+      seen.clear();
+      reached.clear();
       ++count;
     }
+    seen.insert(key_of(op.action));
+    Microbatch& furthest = reached.try_emplace(op.action.stage, microbatch).first->second;
+    furthest = std::max(furthest, microbatch);
     all[count].push_back(op);
   }
+  return all;
+}
+
+/// Where traces begin within a step, one rank may have left it that another is still in: its first
+/// iteration is then the second one of `other`, in which most of it lies.
+void number_as(const OpsByNumber& other, OpsByNumber& own) {
+  const auto second = other.find(1);
+  if (second == other.end()) return;
+  const std::vector<MeasuredOp>& first = own.at(0);
+  const std::int64_t middle_ns =
+      std::midpoint(first.front().span.begin_ns, first.back().span.end_ns);
+  if (middle_ns < second->second.front().span.begin_ns) return;
+  OpsByNumber later;
+  for (auto& [number, ops] : own) later[number + 1] = std::move(ops);
+  own = std::move(later);
+}
+
+std::vector<OpsByNumber> by_number(const std::vector<TracedRank>& ranks) {
+  const auto within = std::ranges::find_if(ranks, begins_within_step);
+  std::vector<OpsByNumber> all;
+  for (const TracedRank& rank : ranks) all.push_back(by_number(rank, within != ranks.end()));
+  if (within == ranks.end()) return all;
+  const auto other = static_cast<std::size_t>(within - ranks.begin());
+  for (OpsByNumber& own : all) number_as(all[other], own);
   return all;
 }
 
@@ -159,24 +207,33 @@ bool makes(const ScheduleEntry& entry, const SeenOrder& order) {
 
 }  // namespace
 
-std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks) {
+std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks,
+                                        std::vector<std::string>& left_out) {
   check_steps(ranks);
-  std::vector<OpsByNumber> all;
+  std::vector<OpsByNumber> all = by_number(ranks);
   std::vector<CommsByNumber> comms;
-  for (const TracedRank& rank : ranks) {
-    all.push_back(by_number(rank));
-    comms.push_back(comms_by_number(rank));
+  std::set<std::uint32_t> numbers;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    comms.push_back(comms_by_number(ranks[rank]));
+    for (const auto& iteration : all[rank]) numbers.insert(iteration.first);
   }
   std::vector<RunIteration> iterations;
-  for (const auto& first : all.front()) {
-    RunIteration iteration{first.first, {}};
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      const auto found = all[rank].find(first.first);
-      if (found == all[rank].end()) continue;
-      iteration.comms.push_back(cells_of(comms[rank][first.first], found->second));
-      iteration.ops.push_back(std::move(found->second));
+  for (const std::uint32_t number : numbers) {
+    const auto lacks =
+        std::ranges::find_if(all, [&](const OpsByNumber& rank) { return !rank.contains(number); });
+    if (lacks != all.end()) {
+      const auto rank = static_cast<std::size_t>(lacks - all.begin());
+      if (!ranks[rank].ops.broken_steps.empty()) continue;  // these say why
+      left_out.push_back(fmt::format("step {}: rank {} has no op of it", number, rank));
+      continue;
     }
-    if (iteration.ops.size() == ranks.size()) iterations.push_back(std::move(iteration));
+    RunIteration iteration{number, {}};
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      std::vector<MeasuredOp>& ops = all[rank].at(number);
+      iteration.comms.push_back(cells_of(comms[rank][number], ops));
+      iteration.ops.push_back(std::move(ops));
+    }
+    iterations.push_back(std::move(iteration));
   }
   return iterations;
 }

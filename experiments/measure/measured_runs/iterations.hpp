@@ -28,9 +28,11 @@ struct SeenOrder {
   Communication communication = {};  // as hosts issued it, where that is known
 };
 
-/// The iterations in which every rank has ops. Steps separate them; without steps, an iteration
-/// ends where an op repeats. Throws InputError if only some ranks have steps.
-std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks);
+/// The iterations in which every rank has ops; of others, `left_out` gets a rank that has none.
+/// Steps separate them; without steps, an iteration ends where an op repeats, and traces may begin
+/// within one. Throws InputError if only some ranks have steps.
+std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks,
+                                        std::vector<std::string>& left_out);
 
 /// The order in which each rank began its ops, with the given placement, or else with each stage on
 /// the rank that ran it, all in one chain. Throws InputError with the reason for an incomplete

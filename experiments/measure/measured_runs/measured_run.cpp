@@ -336,7 +336,7 @@ const OpTimes* find_times(const std::vector<OpTimes>& times, std::uint32_t stage
 MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
                          std::optional<std::uint32_t> chosen) {
   MeasuredRun run;
-  const std::vector<RunIteration> iterations = iterations_of(ranks);
+  const std::vector<RunIteration> iterations = iterations_of(ranks, run.left_out);
   auto [place, order] = choose(iterations, named ? &named->placement : nullptr, chosen);
   run.ranks = std::move(ranks);
   run.order = std::move(order);
