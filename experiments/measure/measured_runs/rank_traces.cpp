@@ -111,7 +111,8 @@ class RankFinder {
 };
 
 /// Suggests what to do if nothing assigns kernels to ops.
-InputError nothing_matches(const NameUse& names) {
+InputError nothing_matches(const std::string& source, const NameUse& names) {
+  const bool is_process = source.find(".sqlite#") != std::string::npos;
   std::string most;
   constexpr std::size_t shown = 3;
   for (std::size_t i = 0; i < std::min(shown, names.unmatched.size()); ++i) {
@@ -120,15 +121,17 @@ InputError nothing_matches(const NameUse& names) {
   return InputError(fmt::format(
       "no annotation of it matches; {}. A --pattern that fits them is needed; or, on devices, "
       "--schedule and --microbatches, to tell ops by the messages between them. PyTorch's "
-      "Schedule1F1B marks no ops: penstock help traces has five lines that do",
-      most.empty() ? "it has none" : "its most frequent ones are " + most));
+      "Schedule1F1B marks no ops: penstock help traces has five lines that do{}",
+      most.empty() ? "it has none" : "its most frequent ones are " + most,
+      is_process ? "; a process that is no rank is left out by naming the others: FILE#PROCESS ..."
+                 : ""));
 }
 
 RankOps ops_of(const KinetoTrace& trace, const TraceReading& reading, const NameUse& names,
                Rank rank) {
   const bool by_annotations = !reading.by_gaps && !names.matched.empty();
   if (by_annotations) return ops_of_annotations(trace, reading.patterns, Stage{index(rank)});
-  if (!reading.order) throw nothing_matches(names);
+  if (!reading.order) throw nothing_matches(trace.source, names);
   return ops_of_bursts(trace, reading.order->schedule, reading.order->placement, rank);
 }
 

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
@@ -27,11 +32,22 @@ class NsysFile {
     Statement found(database_, "SELECT 1 FROM sqlite_master WHERE name = ?");
     return found.with(table).next();
   }
+  bool has(std::string_view table, std::string_view column) const {
+    Statement found(database_, "SELECT 1 FROM pragma_table_info(?) WHERE name = ?");
+    return found.with(table, column).next();
+  }
+  void require(std::string_view table, std::string_view column) const {
+    if (has(table, column)) return;
+    throw InputError(std::string(table),
+                     fmt::format("the export lacks this table or its column \"{}\"; `nsys export "
+                                 "--type sqlite` of the report writes both",
+                                 column));
+  }
   Statement query(const std::string& sql) const { return Statement(database_, sql); }
-  /// The first column of the first row of a table that may be missing.
+  /// A column of the first row of a table; nothing where one of them is missing.
   Statement first_of(std::string_view table, std::string_view column) const {
-    return query(
-        fmt::format("SELECT {} FROM {} LIMIT 1", column, has(table) ? table : "(SELECT NULL)"));
+    return query(has(table, column) ? fmt::format("SELECT {} FROM {} LIMIT 1", column, table)
+                                    : "SELECT NULL");
   }
 
  private:
@@ -68,28 +84,32 @@ class ProcessReader {
         work_names_(trace.work_names) {}
 
   void read() {
+    file_.require("StringIds", "value");
+    if (file_.has(kernels)) file_.require(kernels, "shortName");
+    read_facts();
     read_works(kernels, "(SELECT value FROM StringIds WHERE id = shortName)", true);
     read_works(graphs, "'CUDA graph'", true);
     read_works("CUPTI_ACTIVITY_KIND_MEMCPY", "'memcpy'", false);
     read_works("CUPTI_ACTIVITY_KIND_MEMSET", "'memset'", false);
     read_launches();
     read_ranges();
-    read_facts();
+    trace_.events = trace_.works.size() + trace_.launches.size() + trace_.annotations.size();
   }
 
  private:
   void read_works(std::string_view table, std::string_view name, bool are_kernels) {
     if (!file_.has(table)) return;
     Statement rows = file_.query(fmt::format(
-        "SELECT start, end, correlationId, deviceId, streamId, {} FROM {} WHERE globalPid = ?",
+        "SELECT start, end, rowid, correlationId, deviceId, streamId, {} FROM {} WHERE globalPid = "
+        "?",
         name, table));
     rows.with(process_);
     while (rows.next()) {
-      const std::string own = rows.text(5).value_or("kernel");
-      const std::uint32_t lane = lanes_.of(stream_of(whole(rows, 3), whole(rows, 4)));
+      const std::string own = rows.text(6).value_or("kernel");
+      const std::uint32_t lane = lanes_.of(stream_of(whole(rows, 4), whole(rows, 5)));
       const KinetoWorkKind kind = are_kernels ? kernel_kind(own, "") : KinetoWorkKind::copy;
-      add(trace_.works, KinetoWork{span(rows), static_cast<std::uint64_t>(whole(rows, 2)), lane,
-                                   kind, work_names_.of(own)});
+      add(trace_.works, KinetoWork{span(rows, table), static_cast<std::uint64_t>(whole(rows, 3)),
+                                   lane, kind, work_names_.of(own)});
     }
   }
   void read_launches() {
@@ -107,21 +127,28 @@ class ProcessReader {
   void read_ranges() {
     if (!file_.has("NVTX_EVENTS")) return;
     Statement rows = file_.query(fmt::format(
-        "SELECT start, end, globalTid, coalesce(text, (SELECT value FROM StringIds WHERE id = "
+        "SELECT start, end, rowid, globalTid, coalesce(text, (SELECT value FROM StringIds WHERE id "
+        "= "
         "textId)) FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND end IS NOT NULL AND {}",
         of_process));
     rows.with(process_);
     while (rows.next()) {
-      const std::uint32_t name = names_.of(rows.text(3).value_or(""));
-      trace_.keep({span(rows), name, thread(rows, 2), false});
+      const std::uint32_t name = names_.of(rows.text(4).value_or(""));
+      trace_.keep({span(rows, "NVTX_EVENTS"), name, thread(rows, 3), false});
     }
   }
   void read_facts() {
-    Statement device = file_.first_of("TARGET_INFO_GPU", "name");
-    if (device.next()) trace_.device = device.text(0).value_or("");
+    for (const char* table : {"TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU"}) {
+      Statement device = file_.first_of(table, "name");
+      if (trace_.device.empty() && device.next()) trace_.device = device.text(0).value_or("");
+    }
     Statement start = file_.first_of("TARGET_INFO_SESSION_START_TIME", "utcEpochNs");
     if (start.next()) trace_.base_ns = start.whole(0).value_or(0);
-    trace_.events = trace_.works.size() + trace_.launches.size() + trace_.annotations.size();
+    if (trace_.base_ns < 0 || trace_.base_ns > KinetoLimits::time_ns) {
+      throw InputError("TARGET_INFO_SESSION_START_TIME",
+                       fmt::format("utcEpochNs {}: a whole number from 0 to {} is needed",
+                                   trace_.base_ns, KinetoLimits::time_ns));
+    }
   }
 
   static constexpr std::string_view of_process = "globalTid / 16777216 * 16777216 = ?";
@@ -138,12 +165,16 @@ class ProcessReader {
   std::uint32_t thread(const Statement& rows, int column) {
     return lanes_.of(fmt::format("thread {}", whole(rows, column) % (1 << 24)));
   }
-  KinetoSpan span(const Statement& rows) const {
+  KinetoSpan span(const Statement& rows, std::string_view table) const {
     const KinetoSpan span{whole(rows, 0), whole(rows, 1)};
-    const bool sound =
-        span.begin_ns >= 0 && span.end_ns >= span.begin_ns && span.end_ns < KinetoLimits::time_ns;
-    if (!sound) throw InputError("an event ends before it begins, or its time is too large");
-    return span;
+    const bool sound = span.begin_ns >= 0 && span.end_ns >= span.begin_ns &&
+                       span.end_ns <= KinetoLimits::time_ns - trace_.base_ns;
+    if (sound) return span;
+    throw InputError(
+        std::string(table),
+        fmt::format("row {} lasts from {} to {} ns; an event ends after it begins, and no later "
+                    "than {} ns after 1970",
+                    whole(rows, 2), span.begin_ns, span.end_ns, KinetoLimits::time_ns));
   }
   template <class List, class Event>
   void add(List& list, const Event& event) {

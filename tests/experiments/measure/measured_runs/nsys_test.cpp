@@ -1,6 +1,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "experiments/input/formats/traces/nsys_trace.hpp"
 #include "experiments/measure/measured_runs/rank_traces.hpp"
 #include "tests/support/nsys_writer.hpp"
@@ -94,6 +98,73 @@ TEST_CASE("nsys: files without kernels and other databases are refused") {
   CHECK(refused(whole) == "accepted");
   CHECK_THROWS_WITH_AS(read_trace(good + "#999"), doctest::Contains("no process of this number"),
                        InputError);
+}
+
+TEST_CASE("nsys: names of devices and the start of the session may be missing, names may not") {
+  const auto without = [](const std::string& sql) {
+    const Scratch scratch;
+    const std::string path = written(scratch);
+    Database(path, Database::Access::write).run(sql);
+    return read_trace(path + "#101");
+  };
+  const KinetoTrace bare =
+      without("DROP TABLE TARGET_INFO_GPU; DROP TABLE TARGET_INFO_SESSION_START_TIME");
+  CHECK(bare.device.empty());
+  CHECK(bare.base_ns == 0);
+  CHECK(bare.annotations.size() == 12);
+  CHECK(without("ALTER TABLE TARGET_INFO_GPU RENAME TO TARGET_INFO_CUDA_GPU").device ==
+        "NVIDIA H100");
+  CHECK_THROWS_WITH_AS(without("DROP TABLE StringIds"),
+                       doctest::Contains("StringIds: the export lacks this table or its column "
+                                         "\"value\"; `nsys export --type sqlite`"),
+                       InputError);
+  CHECK_THROWS_WITH_AS(
+      without("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME COLUMN shortName TO name"),
+      doctest::Contains("CUPTI_ACTIVITY_KIND_KERNEL: the export lacks this table or its column "
+                        "\"shortName\""),
+      InputError);
+}
+
+// The session starts at 1.7e18 ns: with it, 2.3e18 ns end at the last time of all.
+TEST_CASE("nsys: an event whose times cannot be is refused with its table and row") {
+  const auto refused = [](const std::string& end) {
+    const Scratch scratch;
+    const std::string path = written(scratch);
+    Database file(path, Database::Access::write);
+    const std::int64_t row = file.whole("SELECT rowid FROM NVTX_EVENTS WHERE text = 'PP:0F0'");
+    file.run(fmt::format("UPDATE NVTX_EVENTS SET end = {} WHERE rowid = {}", end, row));
+    return replaced(refused_with<InputError>([&] { read_trace(path + "#101"); }),
+                    fmt::format("row {} ", row), "its row ");
+  };
+  CHECK(refused("4999").find("report.sqlite: NVTX_EVENTS: its row lasts from 5000 to 4999 ns; an "
+                             "event ends after it begins") != std::string::npos);
+  CHECK(refused("2300000000000000001").find("NVTX_EVENTS: its row lasts from ") !=
+        std::string::npos);
+}
+
+TEST_CASE("nsys: an event may end at the last time of all") {
+  const Scratch scratch;
+  const std::string path = written(scratch);
+  Database(path, Database::Access::write)
+      .run("UPDATE NVTX_EVENTS SET end = 2300000000000000000 WHERE text = 'PP:0F0'");
+  CHECK_NOTHROW(read_trace(path + "#101"));
+}
+
+TEST_CASE("nsys: where a process is no rank, the error says how others are named") {
+  const Scratch scratch;
+  const std::string path = written(scratch);
+  Database(path, Database::Access::write)
+      .run(
+          "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT start, end, deviceId, contextId, "
+          "streamId, 0, 90 << 24, demangledName, shortName FROM CUPTI_ACTIVITY_KIND_KERNEL "
+          "LIMIT 1");
+  const ProgramRun read = run_penstock({"trace", path}, scratch.path(""));
+  CHECK(read.code == 3);
+  CHECK(read.errors.find("report.sqlite#90: no annotation of it matches") != std::string::npos);
+  CHECK(read.errors.find("naming the others: FILE#PROCESS ...") != std::string::npos);
+  const ProgramRun named =
+      run_penstock({"trace", path + "#101", path + "#102", path + "#103"}, scratch.path(""));
+  CHECK(named.code == 0);
 }
 
 TEST_CASE("lanes: of traces without a pipeline, ranges stand above the kernels of each rank") {
