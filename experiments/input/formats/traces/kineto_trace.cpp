@@ -36,18 +36,6 @@ void take_text(const KinetoValue& value, std::string& target) {
   }
 }
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-/// All-to-all collectives run send and receive kernels.
-KinetoWorkKind message_kind(std::string_view collective) {
-  if (has(collective, "to_all") || has(collective, "toall")) return KinetoWorkKind::collective;
-  const bool sends = has(collective, "send");
-  if (sends == has(collective, "recv")) return KinetoWorkKind::exchange;
-  return sends ? KinetoWorkKind::send : KinetoWorkKind::receive;
-}
-
 /// Reads events one by one, key by key, and keeps the relevant ones in a trace. Throws InputError
 /// for a relevant event that is invalid.
 class KinetoEvents {
@@ -103,7 +91,16 @@ class KinetoEvents {
     if (category == "user_annotation") return keep_annotation(span(), false);
     if (category == "gpu_user_annotation") return keep_annotation(span(), true);
     if (category == "cpu_op" && trace_.works.empty()) return keep_operator();
-    if (is_launch(category) && event_.correlation != 0) keep_launch(span());
+    if (is_launch(category) && event_.correlation != 0) keep_launch();
+  }
+
+  /// Behind the last event: the base of the times may come after all of them.
+  void check_clock() const {
+    if (last_ns_ <= KinetoLimits::time_ns - trace_.base_ns) return;
+    throw InputError(fmt::format("/traceEvents/{}", last_event_),
+                     fmt::format("it ends later than {} ns after 1970; \"ts\" and \"dur\" are "
+                                 "microseconds from /baseTimeNanoseconds ({}) on",
+                                 KinetoLimits::time_ns, trace_.base_ns));
   }
 
  private:
@@ -128,9 +125,9 @@ class KinetoEvents {
     trace_.works.push_back({span, event_.correlation, lane("stream"), kind, work_name()});
   }
 
-  void keep_launch(KinetoSpan span) {
+  void keep_launch() {
     check_room(trace_.launches.size());
-    trace_.launches.push_back({span.begin_ns, event_.correlation, lane("thread")});
+    trace_.launches.push_back({time("ts", event_.start), event_.correlation, lane("thread")});
   }
 
   void keep_annotation(KinetoSpan span, bool on_device) {
@@ -153,15 +150,20 @@ class KinetoEvents {
         {span(), lane("thread"), event_.name.starts_with("autograd::engine"), work_name()});
   }
 
-  KinetoSpan span() const {
-    const auto time = [this](std::string_view key, const TimeField& field) {
-      if (!field.given) refuse("", fmt::format("it has no \"{}\"; microseconds are needed", key));
-      if (!field.ns) refuse(key, "not a number of microseconds below 4e15");
-      return *field.ns;
-    };
+  std::int64_t time(std::string_view key, const TimeField& field) const {
+    if (!field.given) refuse("", fmt::format("it has no \"{}\"; microseconds are needed", key));
+    if (!field.ns) refuse(key, "not a number of microseconds below 4e15");
+    return *field.ns;
+  }
+
+  KinetoSpan span() {
     const std::int64_t begin = time("ts", event_.start);
     const std::int64_t length = time("dur", event_.duration);
     if (length < 0) refuse("dur", "it is negative; an event ends after it begins");
+    if (begin + length > last_ns_) {
+      last_ns_ = begin + length;
+      last_event_ = trace_.events - 1;
+    }
     return {begin, begin + length};
   }
 
@@ -200,6 +202,8 @@ class KinetoEvents {
 
   KinetoTrace& trace_;
   Event event_;
+  std::int64_t last_ns_ = 0;  // the latest end, and its event
+  std::uint64_t last_event_ = 0;
   std::unordered_map<std::string, std::uint32_t> lanes_;
   std::unordered_map<std::string, std::uint32_t> names_;
   std::unordered_map<std::string, std::uint32_t> work_names_;
@@ -263,6 +267,7 @@ class Reader {
   }
 
   bool has_events() const { return has_events_; }
+  void check_clock() const { events_.check_clock(); }
 
  private:
   bool enter(bool is_object) {
@@ -359,16 +364,6 @@ class Reader {
 
 }  // namespace
 
-bool is_message_operator(std::string_view name) {
-  return name.starts_with("c10d::") || name.starts_with("gloo:") || name.starts_with("nccl:") ||
-         name.starts_with("record_param_comms");
-}
-
-KinetoWorkKind kernel_kind(std::string_view name, std::string_view collective) {
-  if (!name.starts_with("nccl")) return KinetoWorkKind::compute;
-  return has(name, "SendRecv") ? message_kind(collective) : KinetoWorkKind::collective;
-}
-
 void KinetoTrace::keep(const KinetoAnnotation& annotation) {
   constexpr std::size_t between = 65'536;  // annotations from one question to the next
   annotations.push_back(annotation);
@@ -391,6 +386,7 @@ KinetoTrace read_kineto(const std::string& path, const std::function<void(double
     if (!reader.has_events()) {
       throw InputError("it has no \"traceEvents\"; a trace of PyTorch's profiler is needed");
     }
+    reader.check_clock();
   });
   return trace;
 }

@@ -11,6 +11,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/traces/kineto_trace.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/model_files.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -217,6 +218,31 @@ TEST_CASE("kineto: a broken event is refused by its number") {
   CHECK(kineto_refusal(with_events("{}, " + kernel_with("ts", "NaN"))) ==
         "/traceEvents/1/ts: not a number of microseconds below 4e15");
   CHECK(kineto_refusal(with_events(kernel_with("dur", "1e999"))).starts_with("/traceEvents/0: "));
+}
+
+// A base of 5 ns leaves 5 ns less than 4e15 us to an event.
+TEST_CASE("kineto: an event that ends behind the clock is refused, wherever the base stands") {
+  const std::string first = kernel_with("ts", "1") + ", ";
+  const auto ending = [&](const std::string& us) {
+    return first + replaced(kernel_with("ts", "3999999999999999"), "2.25", us);
+  };
+  CHECK(kineto_refusal(with_events(ending("0.995"))) == "accepted");
+  const std::string refusal =
+      "/traceEvents/1: it ends later than 4000000000000000000 ns after 1970; \"ts\" and \"dur\" "
+      "are microseconds from /baseTimeNanoseconds (5) on";
+  CHECK(kineto_refusal(with_events(ending("0.996"))) == refusal);
+  CHECK(kineto_refusal(R"({"traceEvents": [)" + ending("0.996") +
+                       R"(], "baseTimeNanoseconds": 5})") == refusal);
+}
+
+TEST_CASE("kineto: of a launch, only the begin is needed") {
+  const std::string launch = R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,)"
+                             R"("tid":1,"ts":1.5,"dur":-1,"args":{"correlation":12}})";
+  const KinetoTrace trace = read(with_events(launch));
+  REQUIRE(trace.launches.size() == 1);
+  CHECK(trace.launches[0].at_ns == 1500);
+  CHECK(kineto_refusal(with_events(replaced(launch, "1.5", "null"))) ==
+        "/traceEvents/0/ts: not a number of microseconds below 4e15");
 }
 
 TEST_CASE("kineto: a header that cannot be is refused by its place") {
