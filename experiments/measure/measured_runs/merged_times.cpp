@@ -4,7 +4,9 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "experiments/measure/measured_runs/measured_run.hpp"
 #include "sim/base/error.hpp"
@@ -163,6 +165,13 @@ std::optional<Disagreement> largest_disagreement(const MeasuredRun& finer,
   return largest;
 }
 
+/// Its title, or where that of the other is the same its first trace, which names folder or
+/// replica.
+std::string name_beside(const MeasuredRun& run, const MeasuredRun& other) {
+  if (run.title != other.title) return run.title;
+  return fmt::format("the run of {}", run.ranks.front().source);
+}
+
 /// Says where runs do not agree on what the same layers take.
 void note_disagreements(const std::vector<MeasuredRun>& runs, MergedTimes& merged) {
   constexpr double much = 1.25;
@@ -177,8 +186,8 @@ void note_disagreements(const std::vector<MeasuredRun>& runs, MergedTimes& merge
       merged.disagreements.push_back(fmt::format(
           "runs disagree: {} of stage {} takes {:.4g} ms in {}, and {:.4g} ms in {}; are they of "
           "one model, microbatch and machine?",
-          letters(most->op->pass), most->op->model_stage, most->op->median_ns / 1e6, coarser.title,
-          most->apart_ns / 1e6, finer.title));
+          letters(most->op->pass), most->op->model_stage, most->op->median_ns / 1e6,
+          name_beside(coarser, finer), most->apart_ns / 1e6, name_beside(finer, coarser)));
     }
   }
 }

@@ -148,6 +148,17 @@ TEST_CASE("merged times: runs of which one takes much longer for the same layers
   CHECK(merged_times({fine, run_with("near", {{Pass::forward, {5e6}}})}).disagreements.empty());
 }
 
+TEST_CASE("merged times: runs of one title that disagree are named by their first traces") {
+  MeasuredRun slow = run_with("1f1b", {{Pass::forward, {3e6}}});
+  MeasuredRun fast = run_with("1f1b", {{Pass::forward, {2e6}}});
+  slow.ranks.emplace_back().source = "a/rank0.json";
+  fast.ranks.emplace_back().source = "b/rank0.json";
+  CHECK(merged_times({slow, fast}).disagreements ==
+        std::vector<std::string>{
+            "runs disagree: F of stage 0 takes 2 ms in the run of b/rank0.json, and 3 ms in the "
+            "run of a/rank0.json; are they of one model, microbatch and machine?"});
+}
+
 TEST_CASE("merged times: stages that are no multiple of each other make no profile") {
   CHECK_THROWS_AS(
       merged_times({run_with("three", {{Pass::forward, {1, 1, 1}}}),
