@@ -31,7 +31,7 @@ struct RankPair {
 };
 
 /// The quickest there and back first, so that slow ones are last.
-std::vector<RankPair> pairs_of(const TransferTimes& times) {
+std::vector<RankPair> rank_pairs(const TransferTimes& times) {
   std::map<std::pair<Rank, Rank>, double> ns;
   for (const LinkTime& of : times.least) ns[{of.link.from, of.link.to}] = of.us * 1e3;
   std::vector<RankPair> pairs;
@@ -110,7 +110,7 @@ class ClockGroups {
 
 std::vector<std::int64_t> clock_offsets(const Plan& plan, const TransferTimes& times,
                                         std::int64_t overlap_ns) {
-  const std::vector<RankPair> pairs = pairs_of(times);
+  const std::vector<RankPair> pairs = rank_pairs(times);
   if (times.clock_error_ns <= overlap_ns && !has_slow_link(pairs, times)) return {};
   ClockGroups clocks(plan.ranks, static_cast<double>(overlap_ns));
   for (const RankPair& pair : pairs) clocks.join(pair);

@@ -167,7 +167,7 @@ std::optional<Disagreement> largest_disagreement(const MeasuredRun& finer,
 
 /// Its title, or where that of the other is the same its first trace, which names folder or
 /// replica.
-std::string name_beside(const MeasuredRun& run, const MeasuredRun& other) {
+std::string title_beside(const MeasuredRun& run, const MeasuredRun& other) {
   if (run.title != other.title) return run.title;
   return fmt::format("the run of {}", run.ranks.front().source);
 }
@@ -187,7 +187,7 @@ void note_disagreements(const std::vector<MeasuredRun>& runs, MergedTimes& merge
           "runs disagree: {} of stage {} takes {:.4g} ms in {}, and {:.4g} ms in {}; are they of "
           "one model, microbatch and machine?",
           letters(most->op->pass), most->op->model_stage, most->op->median_ns / 1e6,
-          name_beside(coarser, finer), most->apart_ns / 1e6, name_beside(finer, coarser)));
+          title_beside(coarser, finer), most->apart_ns / 1e6, title_beside(finer, coarser)));
     }
   }
 }
