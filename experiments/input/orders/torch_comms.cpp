@@ -14,6 +14,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/python_set.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -275,61 +276,6 @@ std::string write_torch_comms(const Schedule& schedule, const Placement& placeme
   return csv;
 }
 
-PythonSet::Places PythonSet::places_of(std::uint32_t value) const {
-  constexpr std::size_t neighbours = 9;  // looked at before the next jump, within the table
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t rest = value;
-  std::size_t place = value & mask;
-  std::optional<std::size_t> erased;
-  while (true) {
-    const std::size_t last = place + neighbours <= mask ? place + neighbours : place;
-    for (std::size_t at = place; at <= last; ++at) {
-      const Slot& slot = slots_[at];
-      if (slot.use == Use::unused || (slot.use == Use::used && slot.value == value)) {
-        return {at, erased};
-      }
-      if (slot.use == Use::erased) erased = at;
-    }
-    rest >>= 5;
-    place = (place * 5 + 1 + rest) & mask;
-  }
-}
-
-bool PythonSet::contains(std::uint32_t value) const {
-  return slots_[places_of(value).at].use == Use::used;
-}
-
-void PythonSet::insert(std::uint32_t value) {
-  const Places places = places_of(value);
-  if (slots_[places.at].use == Use::used) return;
-  slots_[places.erased.value_or(places.at)] = {Use::used, value};
-  if (places.erased) return;
-  ++filled_;
-  if (filled_ * 5 >= (slots_.size() - 1) * 3) grow();
-}
-
-void PythonSet::erase(std::uint32_t value) {
-  Slot& slot = slots_[places_of(value).at];
-  if (slot.use == Use::used) slot.use = Use::erased;
-}
-
-std::vector<std::uint32_t> PythonSet::values() const {
-  std::vector<std::uint32_t> all;
-  for (const Slot& slot : slots_) {
-    if (slot.use == Use::used) all.push_back(slot.value);
-  }
-  return all;
-}
-
-void PythonSet::grow() {
-  const std::vector<std::uint32_t> all = values();
-  std::size_t size = 8;
-  while (size <= all.size() * 4) size *= 2;
-  slots_.assign(size, {});
-  filled_ = all.size();
-  for (const std::uint32_t value : all) slots_[places_of(value).at] = {Use::used, value};
-}
-
 std::string_view name(TorchVersion version) {
   constexpr std::array<std::string_view, torch_versions.size()> names{"2.9", "2.14", "2.15"};
   return names[static_cast<std::size_t>(version)];
@@ -350,6 +296,27 @@ std::string unknown_torch(std::string_view text) {
       "orders load in all",
       text);
 }
+
+namespace {
+
+/// The runtime appends a loss at each forward of the last stage; a backward takes the loss at the
+/// place of its microbatch. "" where these are the same.
+std::string why_losses_mix(const Schedule& schedule, const Placement& placement) {
+  std::uint32_t next = 0;
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (action.pass != Pass::forward || placement.after(action.stage)) continue;
+      if (index(action.microbatch) == next++) continue;
+      return fmt::format(
+          "{} of rank {} comes before {}F{}, and PyTorch's runtime takes losses in the order of "
+          "microbatches: put the forwards of stage {} in ascending order",
+          text(action), index(rank), index(action.stage), next - 1, index(action.stage));
+    }
+  }
+  return "";
+}
+
+}  // namespace
 
 std::string why_not_loadable(const Schedule& schedule, const Placement& placement) {
   if (placement.chains().size() > 1) {
@@ -372,7 +339,7 @@ std::string why_not_loadable(const Schedule& schedule, const Placement& placemen
     return fmt::format("microbatch {} is missing, and PyTorch's runtime numbers them from 0 on",
                        number);
   }
-  return "";
+  return why_losses_mix(schedule, placement);
 }
 
 std::string why_trained_otherwise(std::uint32_t slices, WeightUse weights) {

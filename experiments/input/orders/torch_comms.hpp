@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,8 +30,8 @@ std::string unknown_torch(std::string_view text);
 constexpr bool has_reduce_grad(TorchVersion version) { return version >= TorchVersion::v2_14; }
 constexpr bool has_waits(TorchVersion version) { return version >= TorchVersion::v2_15; }
 
-/// Why no release loads an order: two copies of the model, no backwards, or a rank without actions.
-/// "" if all do.
+/// Why no release loads an order: two copies of the model, no backwards, a rank without actions, a
+/// missing microbatch, or forwards of the last stage that are not in ascending order. "" if all do.
 std::string why_not_loadable(const Schedule& schedule, const Placement& placement);
 
 /// Why an order that loads would not train as its rule says: `slices` of a sequence that run as
@@ -58,32 +57,5 @@ struct Lowering {
 /// first).
 std::string write_torch_comms(const Schedule& schedule, const Placement& placement,
                               const Lowering& lowering);
-
-/// A set of small numbers that lists them as CPython's `set` does: by place in its hash table. The
-/// lowerings of PyTorch before 2.15 go through such a set, so their cells follow that order.
-class PythonSet {
- public:
-  void insert(std::uint32_t value);
-  void erase(std::uint32_t value);
-  bool contains(std::uint32_t value) const;
-  std::vector<std::uint32_t> values() const;
-
- private:
-  enum class Use : std::uint8_t { unused, erased, used };
-  struct Slot {
-    Use use = Use::unused;
-    std::uint32_t value = 0;
-  };
-
-  struct Places {
-    std::size_t at;                     // holds the value, or is the first unused one on its way
-    std::optional<std::size_t> erased;  // the last erased one on its way: taken first
-  };
-  Places places_of(std::uint32_t value) const;
-  void grow();
-
-  std::vector<Slot> slots_ = std::vector<Slot>(8);
-  std::size_t filled_ = 0;  // slots used or erased
-};
 
 }  // namespace penstock
