@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
+
+#include "experiments/input/orders/comm_deadlock.hpp"
 
 namespace penstock {
 namespace {
@@ -21,16 +22,6 @@ struct OfOneSender {
   }
 };
 using Tensors = std::set<Crossing, OfOneSender>;
-
-CommCell send_of(const Crossing& tensor) {
-  return {tensor.gradient ? Comm::send_backward : Comm::send_forward, tensor.sender,
-          tensor.microbatch};
-}
-
-CommCell receive_of(const Crossing& tensor) {
-  return {tensor.gradient ? Comm::receive_backward : Comm::receive_forward, tensor.receiver,
-          tensor.microbatch};
-}
 
 /// A cell of a row, of either kind.
 struct Cell {
@@ -104,6 +95,7 @@ class Check {
     Tensors received;
     std::set<CommKey> done;
     std::set<Stage> gathered;
+    std::set<Stage> unused;  // gathered, and no action of the stage since
     std::map<Stage, std::uint32_t> backwards_left;
     std::optional<Stage> reducing;  // its REDUCE_GRAD has no wait yet
     bool gathers = false;           // the row has an UNSHARD somewhere
@@ -160,8 +152,10 @@ class Check {
     return CellFault{rank, rows_[rank].back().column + 1, missing};
   }
 
-  /// What an order with REDUCE_GRAD or with waits lacks at the end of a row; "" for nothing.
+  /// What a row lacks at its end: a use of gathered weights, REDUCE_GRAD or waits where the order
+  /// has any; "" for nothing.
   std::string missing_in_row(std::uint32_t rank, const Progress& progress) const {
+    if (!progress.unused.empty()) return unused_text(*progress.unused.begin());
     for (const auto& [stage, left] : progress.backwards_left) {
       const CommCell reduction{Comm::reduce_grad, stage, {}, 0};
       if (has_reductions_ && !progress.done.contains(key_of(reduction))) {
@@ -205,6 +199,7 @@ class Check {
       return fmt::format("{} runs while the weights of stage {} are not gathered", text(action),
                          index(action.stage));
     }
+    progress.unused.erase(action.stage);
     if (ends_activation(action.pass)) --progress.backwards_left[action.stage];
     progress.made.insert({gives_gradient(action.pass), action.stage, {}, action.microbatch});
     return {};
@@ -269,16 +264,23 @@ class Check {
     return fmt::format("{} comes before the last backward of its stage", text(cell));
   }
 
+  static std::string unused_text(Stage stage) {
+    return fmt::format("no action of stage {0} is behind {0}UNSHARD: remove it, and its RESHARD",
+                       index(stage));
+  }
+
   static std::string fault_of_weights(const CommCell& cell, Progress& progress) {
     const bool gathered = progress.gathered.contains(cell.stage);
     if ((cell.comm == Comm::unshard) == gathered) {
       return fmt::format("{}: the weights of stage {} are {}", text(cell), index(cell.stage),
                          gathered ? "gathered already" : "not gathered");
     }
-    if (gathered) {
-      progress.gathered.erase(cell.stage);
-    } else {
+    if (!gathered) {
       progress.gathered.insert(cell.stage);
+      progress.unused.insert(cell.stage);
+    } else {
+      progress.gathered.erase(cell.stage);
+      if (progress.unused.contains(cell.stage)) return unused_text(cell.stage);
     }
     return {};
   }
@@ -293,92 +295,11 @@ class Check {
   bool has_reductions_ = false;
 };
 
-/// Whether a cell may hold up its rank.
-bool moves_or_waits(Comm comm) { return is_send(comm) || is_receive(comm) || is_send_wait(comm); }
-
-/// The communication of ranks as far as it comes. A SEND never blocks; a RECV waits until its
-/// tensor is the next on its link, and WAIT_SEND until the RECV has run.
-class CommRun {
- public:
-  CommRun(const std::vector<std::vector<CommCell>>& rows, const Placement& placement)
-      : rows_(rows), placement_(placement), next_(rows.size()) {}
-
-  std::optional<CellFault> run() {
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
-        while (next_[rank] < rows_[rank].size() && runs(rows_[rank][next_[rank]])) {
-          ++next_[rank];
-          progress = true;
-        }
-      }
-    }
-    for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
-      if (next_[rank] < rows_[rank].size()) return waiting(rank);
-    }
-    return std::nullopt;
-  }
-
- private:
-  std::pair<Rank, Rank> link_of(const Crossing& tensor) const {
-    return {placement_.rank_of(tensor.sender), placement_.rank_of(tensor.receiver)};
-  }
-
-  bool runs(const CommCell& cell) {
-    if (!moves_or_waits(cell.comm)) return true;
-    const Crossing tensor = *crossing_of(cell, placement_);
-    const std::string name = text(receive_of(tensor));
-    if (is_send_wait(cell.comm)) return received_.contains(name);
-    std::deque<CommCell>& sent = sent_[link_of(tensor)];
-    if (is_send(cell.comm)) {
-      sent.push_back(send_of(tensor));
-      return true;
-    }
-    if (sent.empty() || sent.front() != send_of(tensor)) return false;
-    sent.pop_front();
-    received_.insert(name);
-    return true;
-  }
-
-  /// Why a rank's RECV never completes: another tensor comes first on its link, or ranks wait for
-  /// each other in a cycle.
-  CellFault waiting(std::size_t rank) {
-    std::string circle;
-    std::set<std::size_t> seen;
-    std::size_t at = rank;
-    while (seen.insert(at).second) {
-      const CommCell& cell = rows_[at][next_[at]];
-      const Crossing tensor = *crossing_of(cell, placement_);
-      const auto [sender, receiver] = link_of(tensor);
-      const bool sends = is_send_wait(cell.comm);
-      const std::deque<CommCell>& sent = sent_[{sender, receiver}];
-      if (!sends && !sent.empty()) {
-        return {at, cell.column,
-                fmt::format("{} deadlocks: rank {} sends {} first on this link, which rank {} "
-                            "receives later",
-                            text(cell), index(sender), text(sent.front()), at)};
-      }
-      const std::size_t other = index(sends ? receiver : sender);
-      circle +=
-          fmt::format("{}{} of rank {} waits for {} of rank {}", circle.empty() ? "" : "; ",
-                      text(cell), at, text(sends ? receive_of(tensor) : send_of(tensor)), other);
-      at = other;
-    }
-    return {rank, rows_[rank][next_[rank]].column, "deadlock: " + circle};
-  }
-
-  const std::vector<std::vector<CommCell>>& rows_;
-  const Placement& placement_;
-  std::vector<std::size_t> next_;  // by rank
-  std::map<std::pair<Rank, Rank>, std::deque<CommCell>> sent_;
-  std::set<std::string> received_;
-};
-
 }  // namespace
 
 std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placement& placement) {
   auto fault = find_comms_fault_in_rows(order, placement);
-  return fault ? fault : CommRun(order.comms, placement).run();
+  return fault ? fault : find_comm_deadlock(order.comms, placement);
 }
 
 std::optional<CellFault> find_comms_fault_in_rows(const OrderFile& order,
