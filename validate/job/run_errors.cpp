@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "sim/engines/events.hpp"
@@ -60,18 +61,17 @@ double retest_error(const std::vector<double>& makespans) {
   return std::abs(apart) / all;
 }
 
-/// The iteration with the median makespan.
-std::size_t median_index(const std::vector<double>& makespans) {
-  std::vector<std::size_t> order(makespans.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(order.size() / 2);
-  std::nth_element(order.begin(), middle, order.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(makespans[a], a) < std::pair(makespans[b], b);
-  });
-  return *middle;
-}
-
 }  // namespace
+
+std::size_t median_iteration(const Plan& plan, const std::vector<Timeline>& iterations) {
+  std::vector<std::pair<Time, std::size_t>> order;
+  for (const Timeline& iteration : iterations) {
+    order.emplace_back(makespan(plan, iteration), order.size());
+  }
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(order.size() / 2);
+  std::nth_element(order.begin(), middle, order.end());
+  return middle->second;
+}
 
 PricedPlan with_lengths(const Job& job, const Timeline& run) {
   PricedPlan priced = job.priced;
@@ -128,8 +128,8 @@ RunErrors run_errors(const Job& job, const Measurement& measured) {
   errors.profile = distance(errors.simulated, errors.measured);
   errors.retest = retest_error(makespans);
   errors.spread = spread_of(makespans).deviation;
-  errors.median_iteration = median_index(makespans);
-  compare_op_by_op(plan, simulated, measured.iterations[errors.median_iteration], errors);
+  const std::size_t middle = median_iteration(plan, measured.iterations);
+  compare_op_by_op(plan, simulated, measured.iterations[middle], errors);
   return errors;
 }
 

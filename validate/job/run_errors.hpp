@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "validate/job/measurement.hpp"
 
@@ -22,9 +23,12 @@ struct RunErrors {
   double start = 0;            // of a task's start, with profiled durations: median over all tasks
   std::vector<double> bubble;  // by rank: measured minus simulated idle share
   Time simulated{};            // makespan with profiled durations
-  Time measured{};             // makespan of the median iteration
-  std::size_t median_iteration = 0;
+  Time measured{};             // the median makespan
 };
+
+/// The iteration with the median makespan; of two in the middle, the longer one. Needs at least
+/// one.
+std::size_t median_iteration(const Plan& plan, const std::vector<Timeline>& iterations);
 
 /// Simulates the measured job. Needs at least one iteration.
 RunErrors run_errors(const Job& job, const Measurement& measured);

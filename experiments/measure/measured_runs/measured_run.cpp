@@ -309,7 +309,16 @@ void name_order(const std::optional<NamedOrder>& named, MeasuredRun& run) {
   run.title += fmt::format(", {} microbatch{}", microbatches, microbatches == 1 ? "" : "es");
 }
 
-void fill_timeline(MeasuredRun& run) {
+}  // namespace
+
+const OpTimes* find_times(const std::vector<OpTimes>& times, std::uint32_t stage, Pass pass) {
+  const auto found = std::ranges::find_if(
+      times, [&](const OpTimes& op) { return op.model_stage == stage && op.pass == pass; });
+  return found == times.end() ? nullptr : &*found;
+}
+
+void show_iteration(std::size_t iteration, MeasuredRun& run) {
+  run.chosen = iteration;
   run.timeline = run.measured.iterations[run.chosen];
   run.timeline.iteration = run.numbers[run.chosen];
   run.timeline.environment["measured_by"] = "PyTorch profiler (Kineto)";
@@ -323,14 +332,6 @@ void fill_timeline(MeasuredRun& run) {
   if (!run.ranks.front().device.empty()) {
     run.timeline.environment["device"] = run.ranks.front().device;
   }
-}
-
-}  // namespace
-
-const OpTimes* find_times(const std::vector<OpTimes>& times, std::uint32_t stage, Pass pass) {
-  const auto found = std::ranges::find_if(
-      times, [&](const OpTimes& op) { return op.model_stage == stage && op.pass == pass; });
-  return found == times.end() ? nullptr : &*found;
 }
 
 MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
@@ -351,7 +352,7 @@ MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<Name
   run.job.priced.plan = plan_of(run.order);
   measure(iterations, place, run);
   name_order(named, run);
-  fill_timeline(run);
+  show_iteration(run.chosen, run);
   return run;
 }
 

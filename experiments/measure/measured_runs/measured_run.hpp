@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -73,6 +74,9 @@ struct MeasuredRun {
 /// plan has these as they were issued.
 MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
                          std::optional<std::uint32_t> chosen);
+
+/// Shows another iteration as the timeline.
+void show_iteration(std::size_t iteration, MeasuredRun& run);
 
 /// Data replicas that were traced together, as one run in which each has ranks of its own.
 struct JoinedReplicas {

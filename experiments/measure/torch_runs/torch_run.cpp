@@ -23,6 +23,7 @@
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/measure/measured_runs/rank_traces.hpp"
 #include "sim/base/error.hpp"
+#include "validate/job/run_errors.hpp"
 #include "validate/processes/program.hpp"
 #include "validate/statistics/summary.hpp"
 
@@ -304,7 +305,9 @@ MeasuredRun run_of_visits(const std::vector<TracedVisit>& visits, double quiet_s
     add_steps(ranks, wanted, before, all);
     before += static_cast<std::uint32_t>(wanted.size());
   }
-  return measured_run(std::move(all), named, std::nullopt);
+  MeasuredRun run = measured_run(std::move(all), named, std::nullopt);
+  show_iteration(median_iteration(run.job.priced.plan, run.measured.iterations), run);
+  return run;
 }
 
 double around_ops_us(const std::vector<TracedVisit>& visits, const MeasuredRun& run) {

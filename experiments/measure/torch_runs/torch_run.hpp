@@ -26,8 +26,8 @@ struct TracedVisit {
   std::vector<TimedStep> steps;
 };
 
-/// The quiet steps of all visits as one run; all steps, where fewer than two are quiet. Throws
-/// InputError for traces without these steps.
+/// The quiet steps of all visits as one run, which shows their median step; all steps, where fewer
+/// than two are quiet. Throws InputError for traces without these steps.
 MeasuredRun run_of_visits(const std::vector<TracedVisit>& visits, double quiet_share,
                           const RuntimeOrder& order);
 

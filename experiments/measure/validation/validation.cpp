@@ -127,7 +127,7 @@ void compare(const Backend& backend, Validation& result) {
     result.verdict = judge(result.errors, result.measured, result.targets);
   }
   result.simulated = std::get<Timeline>(simulate(profiled(result.job, result.measured.profile)));
-  const std::size_t middle = result.errors.median_iteration;
+  const std::size_t middle = median_iteration(result.job.priced.plan, result.measured.iterations);
   result.typical = result.measured.iterations[middle];
   result.memory = held_peaks(result.job.priced, result.typical, result.simulated);
   result.typical.iteration = static_cast<std::uint32_t>(middle);

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <deque>
 #include <filesystem>
 
@@ -217,6 +218,18 @@ TEST_CASE(
   CHECK(around_ops_us(quiet_visits, quiet) == doctest::Approx(1e6 - (us(0) + us(1)) / 2));
   const MeasuredRun loud = run_of_visits(visits({{0.01, 0.5}, {0.2, 0.5}}, kept), 0.06, order);
   CHECK(loud.numbers == std::vector<std::uint32_t>{1, 2, 3, 4});
+  // The step shown is the median one, of two the longer, whichever is last.
+  using Shares = std::vector<std::vector<double>>;
+  for (const Shares& others : {Shares{{0.01, 0.01}}, Shares{{0.5, 0.01}, {0.01}}}) {
+    const MeasuredRun two = run_of_visits(visits(others, kept), 0.06, order);
+    REQUIRE(two.measured.iterations.size() == 2);
+    const Time first = makespan(plan, two.measured.iterations[0]);
+    const Time second = makespan(plan, two.measured.iterations[1]);
+    REQUIRE(first != second);
+    CHECK(two.chosen == (first > second ? 0 : 1));
+    CHECK(makespan(plan, two.timeline) == std::max(first, second));
+    CHECK(two.timeline.iteration == two.numbers[two.chosen]);
+  }
 }
 
 TEST_CASE("torch runs: two traced stages say nothing of four") {
