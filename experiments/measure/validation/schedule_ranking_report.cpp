@@ -124,7 +124,10 @@ std::string ranking_text(const ScheduleRanking& ranking) {
   TableRows rows{{"schedule", "measured µs", "simulated µs", "structure", "profile", "retest",
                   "spread", "verdict"}};
   for (std::size_t i = 0; i < ranking.ran; ++i) rows.push_back(row_of(ranking.schedules[i]));
-  std::string text = fmt::format("on {}, in the scenario's own time\n", ranking.backend);
+  const bool own_links =
+      ranking.ran > 0 && has_links_of_machine(ranking.schedules.front().validation);
+  std::string text = fmt::format("on {}, in the scenario's own time{}\n", ranking.backend,
+                                 own_links ? "; links are those of this machine" : "");
   if (ranking.ran > 0)
     text += aligned(rows, {0, 7}) + "\n" + errors_text(ranking) + choice_text(ranking) +
             machine_text(ranking);

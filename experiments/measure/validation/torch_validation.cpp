@@ -31,9 +31,23 @@ struct Runnable {
   std::size_t candidate;
   Layout layout;
   RuntimeOrder order;
-  PricedPlan priced;                                       // with the scenario's times
+  PricedPlan priced;                                       // with the scenario's times of actions
   std::vector<std::vector<std::uint32_t>> documents = {};  // by microbatch, where these differ
 };
+
+/// Links are those of this machine: what the scenario says of them is not run.
+void free_links(PricedPlan& priced) {
+  auto& [plan, costs, conditions] = priced;
+  for (std::size_t work = 0; work < plan.classes.size(); ++work) {
+    if (plan.is_link(plan.classes[work].resource)) costs.duration[work] = {};
+  }
+  for (TaskId task = 0; task < costs.task_duration.size(); ++task) {
+    if (plan.is_link(plan.class_of(task).resource)) costs.task_duration[task] = {};
+  }
+  for (auto* latencies : {&costs.latency, &costs.task_latency}) {
+    std::fill(latencies->begin(), latencies->end(), Time{});
+  }
+}
 
 /// Throws InputError or UsageError where the candidate does not run.
 Runnable runnable(const ValidationCandidate& candidate, std::size_t number) {
@@ -48,7 +62,6 @@ Runnable runnable(const ValidationCandidate& candidate, std::size_t number) {
   if (const auto* finding = std::get_if<Finding>(&plain)) throw UsageError(finding->text);
   PricedPlan priced = std::get<PricedPlan>(std::move(plain));
   RuntimeOrder made = runtime_order(candidate.name, layout, schedule);
-  // Links are those of this machine.
   layout.chance.slow_links.clear();
   layout.chance.transfer_jitter = 0;
   if (layout.documents || !layout.chance.changes_nothing()) {
@@ -57,6 +70,7 @@ Runnable runnable(const ValidationCandidate& candidate, std::size_t number) {
     made.shares = microbatch_shares(priced, drawn.priced);
     priced = std::move(drawn.priced);
   }
+  free_links(priced);
   Runnable one{number, std::move(layout), std::move(made), std::move(priced)};
   if (const auto batch = simulation.microbatches_of(0)) {
     for (const StepMicrobatch& microbatch : batch->replicas.front()) {

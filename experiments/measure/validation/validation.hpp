@@ -95,7 +95,8 @@ struct Validation {
   RunErrors errors;
   Targets targets;
   Verdict verdict = Verdict::inconclusive;
-  Time scenario{};                 // its makespan, before times were scaled
+  // Its makespan, before times were scaled; of a run in PyTorch with links that take no time.
+  Time scenario{};
   Timeline simulated;              // with profiled durations
   Timeline typical;                // the median iteration
   std::optional<TorchNote> torch;  // of a run in PyTorch; then `measured` has its traced steps
@@ -171,6 +172,8 @@ nlohmann::ordered_json validation_json(const Validation& validation);
 /// "5 clean iterations of 80; not clean: a rank had to leave its core 71, …". An iteration may have
 /// several reasons.
 std::string clean_text(const Measurement& measured);
+/// Whether links were those of this machine, not those of the scenario.
+bool has_links_of_machine(const Validation& validation);
 /// Of a run in PyTorch: the timed steps in which others used few of the cores.
 std::size_t quiet_steps(const Validation& validation);
 /// The same, or of a run in PyTorch "14 of 20 timed steps were quiet".

@@ -29,9 +29,13 @@ std::string scale_text(const Validation& validation) {
   if (validation.torch &&
       (validation.torch->bodies == "layers" || validation.torch->bodies == "own"))
     return "by the traced times";
-  return fmt::format("{} {} times the scenario's times",
-                     validation.job.layers ? "links take" : "each",
-                     number_text(validation.job.scale));
+  const bool own_links = has_links_of_machine(validation);
+  return fmt::format("{} {} times the scenario's times{}",
+                     own_links               ? "actions take"
+                     : validation.job.layers ? "links take"
+                                             : "each",
+                     number_text(validation.job.scale),
+                     own_links ? "; links are those of this machine" : "");
 }
 
 /// The rank with the largest error of its idle share.
@@ -220,10 +224,15 @@ ordered_json details_json(const Validation& validation) {
           {"targets", {{"structure_error", targets.structure}, {"profile_error", targets.profile}}},
           {"why_no_score", validation.why_no_score},
           {"scenario_us", ran(validation, to_us(validation.scenario))},
-          {"time_scale", ran(validation, validation.job.scale)}};
+          {"time_scale", ran(validation, validation.job.scale)},
+          {"links", has_links_of_machine(validation) ? "machine" : "scenario"}};
 }
 
 }  // namespace
+
+bool has_links_of_machine(const Validation& validation) {
+  return validation.torch || validation.job.real_links;
+}
 
 std::size_t quiet_steps(const Validation& validation) {
   const auto& disturbed = validation.measured.disturbed;

@@ -103,6 +103,7 @@ TEST_CASE("validation: the JSON has what the contract names, and nulls where not
   CHECK(document["verdict"] == name(result.verdict));
   CHECK(document["iterations"] == result.measured.iterations.size());
   CHECK(document["findings"].empty());
+  CHECK(document["links"] == "scenario");
   if (!result.measured.iterations.empty()) {
     CHECK(document["structure_error"] == 0.0);
     CHECK(document["profile_error"] == result.errors.profile);
@@ -116,6 +117,8 @@ TEST_CASE("validation: the JSON has what the contract names, and nulls where not
   for (const char* key : {"structure_error", "profile_error", "retest_error", "measured_us"}) {
     CHECK(validation_json(result)[key].is_null());
   }
+  result.torch = TorchNote{};
+  CHECK(validation_json(result)["links"] == "machine");
 }
 
 TEST_CASE(
