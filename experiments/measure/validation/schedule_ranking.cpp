@@ -184,7 +184,10 @@ std::vector<std::string> schedules_named(const std::string& text) {
                                                       meant_schedule(name),
                                                       "all, " + names_of(schedule_entries())));
     }
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw UsageError(fmt::format("--schedules names {} twice; name it once", name));
+    }
+    names.push_back(name);
   }
   if (names.empty()) throw UsageError("--schedules names none; name some, or all");
   return names;

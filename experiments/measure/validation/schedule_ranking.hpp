@@ -40,7 +40,7 @@ struct ScheduleRanking {
 };
 
 /// The schedules named by `--schedules`: "all" is every schedule that trains. Throws UsageError for
-/// an unknown name.
+/// an unknown name, or one that comes twice.
 std::vector<std::string> schedules_named(const std::string& text);
 
 /// Validates a scenario with each of the schedules; schedules that do not fit the scenario are left

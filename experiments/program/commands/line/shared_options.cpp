@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "sim/base/error.hpp"
@@ -84,6 +85,7 @@ void write_pictures(const PictureFiles& files, const RunResult& result, OutputSe
 TorchOptions torch_options(const TorchFlags& flags) {
   constexpr std::uint32_t most_s = 86'400;
   TorchOptions torch{.model = flags.model};
+  if (!torch.model.empty()) about_file(torch.model, [&] { open_input(torch.model); });
   if (!flags.quiet) return torch;
   if (*flags.quiet > 0) within("--quiet", flags.quiet, most_s);
   torch.quiet_s = *flags.quiet;

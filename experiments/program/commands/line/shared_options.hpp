@@ -56,7 +56,7 @@ struct TorchFlags : Arguments {
       line.number("--quiet", "torch_*: seconds to wait for a quiet machine, at most; default 60");
 };
 
-/// Throws UsageError for a wait that is too long.
+/// Throws UsageError for a wait that is too long, InputError for a model that cannot be opened.
 TorchOptions torch_options(const TorchFlags& flags);
 
 /// One of these options that is given; nothing if none is.

@@ -134,7 +134,9 @@ TEST_CASE("schedule ranking: all are those that train, others are named") {
   const auto all = schedules_named("all");
   CHECK(has(all, "zb-v"));
   CHECK_FALSE(has(all, "forward-only"));
-  CHECK(schedules_named("gpipe,1f1b,gpipe") == std::vector<std::string>{"gpipe", "1f1b"});
+  CHECK(schedules_named("gpipe,1f1b") == std::vector<std::string>{"gpipe", "1f1b"});
+  CHECK_THROWS_WITH(schedules_named("gpipe,1f1b,gpipe"),
+                    "--schedules names gpipe twice; name it once");
   CHECK_THROWS_AS(schedules_named(""), UsageError);
   CHECK_THROWS_AS(schedules_named("gpipe,,1f1b"), UsageError);
   CHECK_THROWS_WITH(

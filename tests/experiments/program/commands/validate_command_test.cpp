@@ -56,6 +56,13 @@ TEST_CASE("validate: --gpu-program drops no option without a word") {
       0);
 }
 
+TEST_CASE("validate: a file of --model that is not there is refused before PyTorch starts") {
+  const ProgramRun run =
+      ValidateDesk().validate({"--backend", "torch_gloo", "--model", "nowhere.py"});
+  CHECK(run.code == 3);
+  CHECK(says(run.errors, "nowhere.py: cannot open: No such file"));
+}
+
 TEST_CASE("validate: --iterations has one range") {
   const ValidateDesk desk;
   CHECK(desk.refuses({"--iterations", "19"}, "--iterations is 19: expected 20 to 10000\n"));
