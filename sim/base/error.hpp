@@ -8,17 +8,25 @@
 
 namespace penstock {
 
+/// A text with \u0000 for each NUL, which would end it.
+inline std::string without_nul(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos;) {
+    text.replace(at, 1, "\\u0000");
+  }
+  return text;
+}
+
 /// Invalid input (exit 3). The text says what is wrong and what would be right. `where` is the
 /// place in the input, a JSON pointer or "row 2, column 5", or empty.
 class InputError : public std::runtime_error {
  public:
   InputError(std::string where, const std::string& what)
-      : std::runtime_error(what), where_(std::move(where)) {}
-  explicit InputError(const std::string& what) : std::runtime_error(what) {}
+      : std::runtime_error(without_nul(what)), where_(without_nul(std::move(where))) {}
+  explicit InputError(const std::string& what) : std::runtime_error(without_nul(what)) {}
   /// Of a file: the text begins with it and with the place, "gpt.json: /schedule/name: …".
   InputError(std::string file, std::string where, const std::string& what)
-      : std::runtime_error(file + ": " + (where.empty() ? "" : where + ": ") + what),
-        where_(std::move(where)),
+      : std::runtime_error(without_nul(file + ": " + (where.empty() ? "" : where + ": ") + what)),
+        where_(without_nul(std::move(where))),
         file_(std::move(file)) {}
 
   const std::string& where() const { return where_; }
@@ -57,7 +65,7 @@ inline std::string pointer_step(std::string_view key) {
 /// Wrong usage of the program (exit 2).
 class UsageError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit UsageError(const std::string& what) : std::runtime_error(without_nul(what)) {}
 };
 
 /// A schedule rule does not support its sizes or options. The text states the rule.
