@@ -13,6 +13,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
+#include "experiments/plan/sweeps/missing_values.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
 #include "experiments/plan/sweeps/space/read_sweep.hpp"
 #include "experiments/plan/sweeps/tables/row_table.hpp"
@@ -29,6 +30,7 @@ namespace nb = nanobind;
 struct SweepRows {
   std::string text;
   SweepCount count;
+  std::string missing;  // which values no row has
 };
 
 SweepRows rows_of_sweep(const SweepArguments& arguments, std::size_t jobs, const Stop& stop) {
@@ -42,6 +44,9 @@ SweepRows rows_of_sweep(const SweepArguments& arguments, std::size_t jobs, const
                           .asked_to_stop = [stop] { return stop->load(); },
                           .on_progress = {}},
                          take);
+  MissingValues missing(space.request().results);
+  missing.look_in(rows.text);
+  rows.missing = missing.text();
   return rows;
 }
 
@@ -145,6 +150,7 @@ std::shared_ptr<const Table> table_of(const SweepRows& rows) {
 void bind_sweeps(nb::module_& module) {
   nb::class_<SweepRows>(module, "SweepRows", "Rows of a sweep.")
       .def_ro("text", &SweepRows::text)
+      .def_ro("missing", &SweepRows::missing)
       .def_prop_ro("count", [](const SweepRows& rows) { return rows.count.rows; })
       .def_prop_ro("with_result", [](const SweepRows& rows) { return rows.count.with_result; })
       .def_prop_ro("reason",

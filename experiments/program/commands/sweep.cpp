@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
+#include "experiments/plan/sweeps/missing_values.hpp"
 #include "experiments/plan/sweeps/result_log.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
 #include "experiments/plan/sweeps/shard.hpp"
@@ -94,41 +94,6 @@ void check_options(const Options& options) {
   check_replaced(options.plot, options.replaced);
 }
 
-/// The further values that no row with a result has so far.
-class MissingValues {
- public:
-  explicit MissingValues(const std::vector<std::string>& pointers) : pointers_(pointers) {}
-
-  void look_in(std::string_view rows) {
-    for (std::size_t at = 0; !pointers_.empty() && at < rows.size();) {
-      const std::size_t end = std::min(rows.find('\n', at), rows.size());
-      look_in_row(rows.substr(at, end - at));
-      at = end + 1;
-    }
-  }
-  void name_them() const {
-    if (!with_result_ || pointers_.empty()) return;
-    say(fmt::format("no row has a value at {}; penstock run --json shows what there is",
-                    fmt::join(pointers_, ", ")));
-  }
-
- private:
-  void look_in_row(std::string_view row) {
-    const std::string_view result = result_in(row);
-    if (result.empty()) return;
-    with_result_ = true;
-    std::erase_if(pointers_, [result](const std::string& pointer) {
-      const std::string key = nlohmann::json(pointer).dump() + ":";
-      const std::size_t value = result.find(key);
-      return value != std::string_view::npos &&
-             !result.substr(value + key.size()).starts_with("null");
-    });
-  }
-
-  std::vector<std::string> pointers_;
-  bool with_result_ = false;
-};
-
 SweepCount run_with(const SweepSpace& space, const Options& options, const Shard& shard,
                     std::uint64_t done, const TakeRows& take) {
   MissingValues missing(space.request().results);
@@ -147,7 +112,8 @@ SweepCount run_with(const SweepSpace& space, const Options& options, const Shard
   SweepCount count =
       options.dealt ? deal_sweep(space, run, look) : run_sweep(space, read_catalogue(), run, look);
   bar.erase();
-  if (done == 0 && shard.count == 1) missing.name_them();  // otherwise other rows may have them
+  const std::string none = missing.text();
+  if (done == 0 && shard.count == 1 && !none.empty()) say(none);  // else other rows may have them
   return count;
 }
 
