@@ -9,6 +9,7 @@
 
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/named_order.hpp"
+#include "experiments/input/orders/order_check.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/python/module.hpp"
 #include "sim/base/error.hpp"
@@ -66,6 +67,16 @@ std::string comms_of(const SharedOrder& order, bool fsdp, const std::string& tor
                            {version_of(torch), fsdp});
 }
 
+/// The releases whose lowering an order with communication has.
+std::vector<std::string> releases_of(const SharedOrder& order) {
+  const std::string text = torch_text(order->carried.schedule, order->order.communication);
+  std::vector<std::string> releases;
+  const OrderCheck check = check_order(text, order->order.placement.chains());
+  if (!check.facts) return releases;
+  for (const TorchVersion version : check.facts->torch) releases.emplace_back(name(version));
+  return releases;
+}
+
 Chains chains_of(const SharedOrder& order) {
   Chains chains;
   for (const auto& chain : order->order.placement.chains()) {
@@ -112,6 +123,16 @@ void bind_orders(nb::module_& module) {
            [](const TorchOrderOf& order) {
              return why_not_loadable(order.carried.schedule, order.order.placement);
            })
+      .def("why_not_trained",
+           [](const TorchOrderOf& order) {
+             return why_not_trained(order.carried.schedule, order.order.placement,
+                                    order.order.slices, order.order.weights);
+           })
+      .def("releases", releases_of)
+      .def_prop_ro("columns",
+                   [](const TorchOrderOf& order) {
+                     return MicrobatchColumns(order.carried.schedule).count();
+                   })
       .def("lost", [](const TorchOrderOf& order) {
         return lost_text(order.order.schedule, order.carried.left_out, order.order.slices,
                          order.order.weights);

@@ -353,6 +353,12 @@ std::string why_trained_otherwise(std::uint32_t slices, WeightUse weights) {
   return "";
 }
 
+std::string why_not_trained(const Schedule& schedule, const Placement& placement,
+                            std::uint32_t slices, WeightUse weights) {
+  const std::string why = why_not_loadable(schedule, placement);
+  return why.empty() ? why_trained_otherwise(slices, weights) : why;
+}
+
 namespace {
 
 /// The first stage that several rows run; none where each has a rank of its own.

@@ -38,6 +38,11 @@ std::string why_not_loadable(const Schedule& schedule, const Placement& placemen
 /// microbatches, or weights that change within an iteration. "" if it trains so.
 std::string why_trained_otherwise(std::uint32_t slices, WeightUse weights);
 
+/// Why PyTorch would not train an order as its rule says: it does not load, or trains otherwise. ""
+/// if it would.
+std::string why_not_trained(const Schedule& schedule, const Placement& placement,
+                            std::uint32_t slices, WeightUse weights);
+
 /// What an order loses that is written without its rule: actions that the notation does not have,
 /// a stage that every row may run, and why it is trained otherwise. "" if nothing.
 std::string lost_text(const Schedule& schedule, const std::vector<std::string>& left_out,

@@ -174,8 +174,9 @@ TorchModel torch_model(const Layout& layout, const TorchModelRequest& request) {
 
 std::string why_not_in_torch(const Layout& layout, const Schedule& order) {
   std::string why = why_not_layout(layout);
-  if (why.empty()) why = why_not_loadable(order, layout.placement);
-  if (why.empty()) why = why_trained_otherwise(layout.slices, order.weights().use);
+  if (why.empty()) {
+    why = why_not_trained(order, layout.placement, layout.slices, order.weights().use);
+  }
   if (!why.empty()) return "PyTorch's runtime: " + why;
   const auto left_out = torch_order(order).left_out;
   if (left_out.empty()) return "";

@@ -29,8 +29,7 @@ TorchVersion torch_of(const Options& options) {
 
 /// Says what PyTorch would not load, or train otherwise. With --torch, such orders are refused.
 void say_support(const Options& options, const CheckedOrder& order, const Schedule& carried) {
-  std::string why = why_not_loadable(carried, order.placement);
-  if (why.empty()) why = why_trained_otherwise(order.slices, order.weights);
+  const std::string why = why_not_trained(carried, order.placement, order.slices, order.weights);
   if (why.empty()) return;
   const std::string text =
       fmt::format("PyTorch {} cannot train this order: {}", name(torch_of(options)), why);

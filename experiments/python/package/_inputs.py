@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
+import math
 import numbers
 import operator
 import os
-from collections.abc import Iterable, Mapping
+import types
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from . import _core
 from .errors import UsageError
@@ -24,6 +28,59 @@ for _prefix in Path(__file__).absolute().parents:  # one of them has share/penst
         os.environ.setdefault("PENSTOCK_DATA", str(_prefix / "share" / "penstock"))
 
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def checked(function: Function) -> Function:
+    """A function that refuses texts, flags, names and functions of another type than annotated.
+
+    Of numbers, lists, mappings and paths, the functions below make what the C++ side takes.
+    """
+    signature = inspect.signature(function)
+    kinds = {
+        name: eval(one.annotation, function.__globals__)
+        for name, one in signature.parameters.items()
+        if one.annotation is not one.empty and one.kind is not one.VAR_KEYWORD
+    }
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:  # the call below says what is missing or unknown
+            given = {}
+        for name, value in given.items():
+            if name in kinds and not _is_a(value, kinds[name]):
+                raise UsageError(f"{name} is {value!r}: expected {_kind_text(kinds[name])}")
+        return function(*args, **kwargs)
+
+    return cast(Function, call)
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return any(_is_a(value, part) for part in get_args(kind))
+    if origin is Literal:
+        return isinstance(value, str) and value in get_args(kind)
+    if origin is Callable:
+        return callable(value)
+    return isinstance(value, kind) if kind in (str, bool, types.NoneType) else True
+
+
+def _kind_text(kind: Any) -> str:
+    origin = get_origin(kind)
+    names = [str(part) for part in get_args(kind)]
+    if origin in (Union, types.UnionType):
+        names = [_kind_text(part) for part in get_args(kind)]
+    elif origin is Callable:
+        return "a function"
+    elif origin is not Literal:
+        return {str: "a text", bool: "True or False"}.get(kind, "None")
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+@checked
 def set_max_memory(bytes: float | None = None) -> Bytes:
     """Sets how many bytes of memory a call may need. One that needs more raises `MemoryError`
     before it allocates them. None, as on import: 80 % of the memory that is free now. Returns the
@@ -32,12 +89,10 @@ def set_max_memory(bytes: float | None = None) -> Bytes:
     >>> print(set_max_memory(2e9))
     1.863 GiB
     """
-    if bytes is not None and not 0 < bytes <= 1e18:
-        raise UsageError(f"max_memory is {bytes}: expected a number of bytes above 0")
-    return Bytes(_core.set_max_memory(bytes))
-
-
-set_max_memory()
+    given = number_if_given("bytes", bytes)
+    if given is not None and not 0 < given <= 1e18:
+        raise UsageError(f"bytes is {bytes}: expected a number above 0 and at most 1e18")
+    return Bytes(_core.set_max_memory(given))
 
 
 def path_of(file: str | os.PathLike[str]) -> str:
@@ -80,6 +135,15 @@ def list_of(name: str, values: Iterable[Any]) -> list[Any]:
     return list(values)
 
 
+def texts_of(name: str, values: Iterable[Any]) -> list[str]:
+    """An argument that is a list of texts."""
+    texts = list_of(name, values)
+    for text in texts:
+        if not isinstance(text, str):
+            raise UsageError(f"{name} has {text!r}: a list of texts is expected")
+    return texts
+
+
 def whole(name: str, value: Any, most: int = 2**32 - 1) -> int:
     """An argument that is a whole number; its function knows its range."""
     try:
@@ -97,9 +161,12 @@ def whole_if_given(name: str, value: Any, most: int = 2**32 - 1) -> int | None:
 
 def number(name: str, value: Any) -> float:
     """An argument that is a number."""
-    if isinstance(value, numbers.Real):
-        return float(value)
-    raise UsageError(f"{name} is {value!r}: expected a number")
+    try:
+        if isinstance(value, numbers.Real) and math.isfinite(value):
+            return float(value)
+    except OverflowError:  # a whole number above all floats
+        pass
+    raise UsageError(f"{name} is {value!r}: expected a finite number")
 
 
 def number_if_given(name: str, value: Any) -> float | None:
@@ -111,8 +178,11 @@ def value_text(value: Any, place: str) -> str:
     of numpy, as a list or number. Errors name the place within the value, as a JSON pointer."""
     try:
         return json.dumps(value, allow_nan=False, default=_plain)
-    except (TypeError, ValueError) as error:
-        pointer, why = _first_wrong(value) or ("", str(error))
+    except (TypeError, ValueError, RecursionError) as error:
+        try:
+            pointer, why = _first_wrong(value) or ("", str(error))
+        except RecursionError:
+            pointer, why = "", "it contains itself, or is nested too deep"
         raise UsageError(f"{place}: {pointer}{': ' if pointer else ''}{why}") from None
 
 
@@ -152,3 +222,6 @@ def values_text(name: str, pointer: str, values: Iterable[Any]) -> str:
         return f"{pointer}={values[0]}..{values[-1]}:{values.step}"
     place = f"{name}: {pointer}"
     return f"{pointer}={','.join(value_text(value, place) for value in list_of(place, values))}"
+
+
+set_max_memory()

@@ -11,12 +11,13 @@ from typing import Any, Literal, overload
 from . import _core
 from ._inputs import (
     Settings,
-    list_of,
+    checked,
     mapping_of,
     number,
     path_of,
     path_text,
     settings_of,
+    texts_of,
     values_text,
     whole,
     whole_if_given,
@@ -60,6 +61,7 @@ class Layout:
         """Simulates it; options are those of `penstock.run`."""
         return run(self.scenario, **options)
 
+    @checked
     def launch(
         self,
         framework: Literal["megatron", "torchtitan", "deepspeed"],
@@ -72,15 +74,13 @@ class Layout:
         near to: `penstock.layout(…, framework=…)` finds those that it runs. Warns of
         settings that a file cannot state.
         """
-        if framework not in _FORMATS:
-            raise UsageError(f'framework "{framework}": known: {", ".join(_FORMATS)}')
         why = self._core.why_not_in(self._number, framework)
         if why:
-            warnings.warn(f"{framework} does not run this layout: {why}", stacklevel=2)
+            warnings.warn(f"{framework} does not run this layout: {why}", stacklevel=3)
         files = self._core.launch(self._number, _FORMATS[framework], name)
         for suffix, (_, left_out) in files.items():
             if left_out:
-                warnings.warn(f"not in {name}{suffix}: {'; '.join(left_out)}", stacklevel=2)
+                warnings.warn(f"not in {name}{suffix}: {'; '.join(left_out)}", stacklevel=3)
         return {name + suffix: text for suffix, (text, _) in files.items()}
 
     def to_megatron(self) -> str:
@@ -136,6 +136,7 @@ class Layouts(Sequence[Layout]):
         return f"<penstock.Layouts: {len(self)}>"
 
 
+@checked
 def layout(
     model: str | os.PathLike[str],
     *,
@@ -190,7 +191,7 @@ def layout(
             whole_if_given("global_batch", global_batch),
             settings_of(set),
             restrictions,
-            list_of("partitions", partitions),
+            texts_of("partitions", partitions),
             lossy,
             offload,
             whole("best", best),

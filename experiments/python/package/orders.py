@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Union, overload
 
 from . import _core
-from ._inputs import Source, list_of, settings_of, whole, whole_if_given
+from ._inputs import Source, checked, list_of, settings_of, whole, whole_if_given
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Order:
         self._core = core
 
     @classmethod
+    @checked
     def from_csv(
         cls, text: str, *, name: str = "order", chains: Sequence[Sequence[int]] = ()
     ) -> Order:
@@ -53,10 +54,15 @@ class Order:
         return cls(_core.order_of_csv(name, text, numbers))
 
     @classmethod
+    @checked
     def from_rows(cls, rows: Iterable[Iterable[Action]], *, name: str = "order") -> Order:
         """Makes an order from the actions of each rank."""
         lines = (
-            ",".join(_cell(action) for action in list_of(f"row {number}", row)) + "\n"
+            ",".join(
+                _cell(action, f"row {number}, column {column}")
+                for column, action in enumerate(list_of(f"row {number}", row))
+            )
+            + "\n"
             for number, row in enumerate(list_of("rows", rows))
         )
         return cls.from_csv("".join(lines), name=name)
@@ -96,17 +102,33 @@ class Order:
         """The stages that a rank holds."""
         return self._core.stages_of(whole("rank", rank))
 
-    def to_csv(self, *, comms: bool = False, fsdp: bool = False, torch: str = "2.15") -> str:
+    @checked
+    def to_csv(self, *, comms: bool = False, fsdp: bool = False, torch: str | None = None) -> str:
         """The order in PyTorch's notation.
 
-        With `comms` as the release `torch` lowers it, with sends, receives and
-        reductions; with `fsdp` it also gathers and frees weights. Warns of an order
-        that runs in another way without its rule.
+        With `comms` as a release lowers it, with sends, receives and reductions;
+        with `fsdp` it also gathers and frees weights. `torch` is the release: 2.15 by
+        default. Warns of an order that runs in another way without its rule, or that
+        PyTorch cannot load with `comms`; with `torch`, raises `UsageError` for one
+        that this release cannot train.
         """
-        _core.check_torch(torch)
+        release = "2.15" if torch is None else torch
+        _core.check_torch(release)
+        lowered = comms or fsdp
+        why = ""
+        if torch is not None:
+            why = self._core.why_not_trained()
+        elif lowered:
+            why = self._core.why_not_loadable()
+        if why:
+            text = f"{self.name}: PyTorch {release} cannot train this order: {why}"
+            if torch is not None:
+                raise UsageError(text)
+            warnings.warn(text, stacklevel=3)
         self._warn_of_losses()
-        return self._core.comms(fsdp, torch) if comms or fsdp else self._core.csv()
+        return self._core.comms(fsdp, release) if lowered else self._core.csv()
 
+    @checked
     def to_torch(
         self, stages: Sequence[Any], *, loss_fn: Callable[..., Any] | None = None, **options: Any
     ) -> _PipelineScheduleRuntime:
@@ -114,15 +136,17 @@ class Order:
 
         `stages` are the `PipelineStage`s of this process: those of `stages_of(rank)`.
         Options go to `_PipelineScheduleRuntime`. Raises `UsageError` for an order
-        that PyTorch cannot load, and warns of one that it trains in another way.
+        that this PyTorch cannot load, and warns of one that it trains in another way;
+        slices of a sequence are microbatches there.
         """
+        from torch import __version__ as release
         from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 
-        self._check_torch(stages)
+        own = sorted(list_of("stages", stages), key=lambda stage: stage.stage_index)
+        self._check_torch(str(release))
+        self._check_stages(own)
         self._warn_of_losses()
-        runtime = _PipelineScheduleRuntime(
-            list(stages), self.microbatches, loss_fn=loss_fn, **options
-        )
+        runtime = _PipelineScheduleRuntime(own, self._core.columns, loss_fn=loss_fn, **options)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "order.csv")
             with open(path, "w", encoding="utf-8", newline="") as file:
@@ -131,22 +155,38 @@ class Order:
             runtime._load_csv(path, **({"format": "compute_comms"} if with_comms else {}))
         return runtime
 
-    def _check_torch(self, stages: Sequence[Any]) -> None:
+    def _check_torch(self, release: str) -> None:
         why = self._core.why_not_loadable()
         if why:
             raise UsageError(f"{self.name}: PyTorch cannot load this order: {why}")
-        given = sorted(stage.stage_index for stage in stages)
-        if given not in (self.stages_of(rank) for rank in range(self.ranks)):
+        if not self._core.has_communication:
+            return
+        releases = self._core.releases()
+        if not any(f"{release}.".startswith(f"{one}.") for one in releases):
             raise UsageError(
-                f"{self.name}: no rank holds the stages {given} alone; "
-                f"rank 0 holds {self.stages_of(0)}, see Order.stages_of"
+                f"{self.name}: PyTorch {release} does not load this order, whose communication is "
+                f"that of {', '.join(releases) or 'no release'}; to_csv(comms=True, torch=…) has another"
             )
 
+    def _check_stages(self, stages: list[Any]) -> None:
+        """Refuses stages of another order, of another rank, or in another group."""
+        if not stages:
+            raise UsageError(f"{self.name}: stages is empty; a rank gives those of Order.stages_of")
+        rank, size = stages[0].group_rank, stages[0].group_size
+        if size != self.ranks:
+            raise UsageError(f"{self.name}: it has {self.ranks} ranks, the group of the stages {size}")
+        given, held = [stage.stage_index for stage in stages], self.stages_of(rank)
+        if given != held:
+            raise UsageError(f"{self.name}: rank {rank} holds the stages {held}, and {given} are given")
+        of = stages[0].num_stages
+        if of != self.stages:
+            raise UsageError(f"{self.name}: it has {self.stages} stages, and PipelineStage is told of {of}")
+
     def _warn_of_losses(self) -> None:
-        """For the caller of the function that calls this."""
+        """For the caller of the checked function that calls this."""
         lost = self._core.lost()
         if lost:
-            warnings.warn(f"{self.name}: {lost}", stacklevel=3)
+            warnings.warn(f"{self.name}: {lost}", stacklevel=4)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Order) and (self.rows, self.chains) == (other.rows, other.chains)
@@ -164,6 +204,7 @@ class Order:
         )
 
 
+@checked
 def schedule(
     name: str, *, ranks: int, microbatches: int, chunks: int | None = None, **options: Any
 ) -> Order:
@@ -202,7 +243,11 @@ class Rule:
 
     def __call__(self, *, ranks: int, microbatches: int, chunks: int | None = None) -> Order:
         """The order for these sizes, checked. Raises `ScenarioError` for the first fault."""
-        sizes = {"ranks": ranks, "microbatches": microbatches, "chunks": chunks or self._chunks or 1}
+        sizes = {
+            "ranks": whole("ranks", ranks),
+            "microbatches": whole("microbatches", microbatches),
+            "chunks": whole_if_given("chunks", chunks) or self._chunks or 1,
+        }
         rows = self._make(**{name: sizes[name] for name in self._takes})
         return Order.from_rows(rows, name=self.name)
 
@@ -219,6 +264,7 @@ class Rule:
 def rule(make: Make) -> Rule: ...
 @overload
 def rule(*, chunks: int | None = None) -> Callable[[Make], Rule]: ...
+@checked
 def rule(make: Make | None = None, *, chunks: int | None = None) -> Rule | Callable[[Make], Rule]:
     """Makes a schedule of a function that returns the actions of each rank.
 
@@ -240,10 +286,13 @@ def rule(make: Make | None = None, *, chunks: int | None = None) -> Rule | Calla
     return Rule(make, chunks=chunks)
 
 
-def _cell(action: Action) -> str:
+def _cell(action: Action, place: str) -> str:
     if isinstance(action, str):
-        return action
-    if len(action) == 2:
-        return f"({_cell(action[0])};{_cell(action[1])})OVERLAP_F_B"
-    kind, stage, microbatch = action
-    return f"{stage}{kind}{microbatch}"
+        if not set(action) & set(',"\r\n'):
+            return action
+    elif isinstance(action, Sequence) and len(action) == 2:
+        return f"({_cell(action[0], place)};{_cell(action[1], place)})OVERLAP_F_B"
+    elif isinstance(action, Sequence) and len(action) == 3:
+        kind, stage, microbatch = action
+        return _cell(f"{stage}{kind}{microbatch}", place)
+    raise UsageError(f'{place}: {action!r} is no action; expected "2F5", ("F", 2, 5), or a pair of these')

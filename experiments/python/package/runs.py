@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from . import _core
-from ._inputs import Scenario, Settings, Source, number_if_given, source_of, whole
+from ._inputs import Scenario, Settings, Source, checked, number_if_given, source_of, whole
 from .errors import UnfinishedError, UsageError
 from .orders import Order, Rule
 from .tables import Table
@@ -178,6 +178,7 @@ class Run:
         document: dict[str, Any] = json.loads(self._core.json())
         return document
 
+    @checked
     def svg(
         self,
         *,
@@ -189,10 +190,10 @@ class Run:
         """The timeline as SVG; lengths are in 1/96 inch."""
         if not self.finished:
             raise self._unfinished()
-        if theme not in ("light", "dark"):
-            raise UsageError(f'theme "{theme}": expected light or dark')
-        return self._core.svg(width, height, title, theme == "dark")
+        lengths = number_if_given("width", width), number_if_given("height", height)
+        return self._core.svg(*lengths, title, theme == "dark")
 
+    @checked
     def report(self, *, all: bool = False, verbose: bool = False) -> str:
         """The report of `penstock run`; with `all` every rank, with `verbose` memory by kind."""
         return self._core.report(all, verbose)
@@ -221,6 +222,7 @@ class Run:
         return UnfinishedError(f"{self.title}: the run did not finish: {why}")
 
 
+@checked
 def run(
     scenario: Scenario,
     *,

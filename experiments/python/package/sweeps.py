@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,9 +11,11 @@ from . import _core
 from ._inputs import (
     Scenario,
     Settings,
+    checked,
     list_of,
     mapping_of,
     source_of,
+    texts_of,
     value_text,
     values_text,
     whole,
@@ -85,6 +88,7 @@ class Sweep:
         return f"<penstock.Sweep of {len(self)} rows, {without} without a result{why}>"
 
 
+@checked
 def sweep(
     base: Scenario,
     vary: Axes | None = None,
@@ -108,8 +112,10 @@ def sweep(
 
     `vary` has the values of each pointer; a tuple of pointers takes tuples of
     values together. All combinations run, or `sample` points drawn from them.
-    `where` has conditions such as "/schedule/microbatches>=2*/parallel/pipeline",
-    `results` further values of each run, as pointers into `penstock run --json`.
+    `where` has conditions on pointers that vary, such as
+    "/schedule/microbatches>=2*/parallel/pipeline" where both do; `results` further
+    values of each run, as pointers into `penstock run --json`, with a warning of
+    those that no row has.
     `base` may also be a sweep file. `jobs` is the number of threads; default: one
     per core.
 
@@ -118,20 +124,21 @@ def sweep(
     """
     axes = [_axis(pointers, values) for pointers, values in mapping_of("vary", vary).items()]
     source, text, settings = source_of(base, set)
-    return Sweep(
-        _core.sweep(
-            source,
-            text,
-            settings,
-            axes,
-            list_of("where", where),
-            list_of("results", results),
-            whole_if_given("sample", sample),
-            method,
-            whole("seed", seed, 2**64 - 1),
-            whole_if_given("jobs", jobs),
-        )
+    rows = _core.sweep(
+        source,
+        text,
+        settings,
+        axes,
+        texts_of("where", where),
+        texts_of("results", results),
+        whole_if_given("sample", sample),
+        method,
+        whole("seed", seed, 2**64 - 1),
+        whole_if_given("jobs", jobs),
     )
+    if rows.missing:
+        warnings.warn(rows.missing, stacklevel=3)
+    return Sweep(rows)
 
 
 def _axis(pointers: str | tuple[str, ...], values: Iterable[Any]) -> str:

@@ -80,7 +80,7 @@ class Layouts(unittest.TestCase):
         best = ps.layout(MODEL, **MACHINE, only={"/schedule/name": "zb-h1", "/parallel/pipeline": 4}, best=1)[0]
         with self.assertWarnsRegex(UserWarning, "megatron does not run this layout: "):
             best.to_megatron()
-        with self.assertRaisesRegex(ps.UsageError, "known: megatron, torchtitan, deepspeed"):
+        with self.assertRaisesRegex(ps.UsageError, "expected megatron, torchtitan or deepspeed"):
             best.launch("jax")
 
     def test_what_a_file_cannot_state_is_warned_of(self):

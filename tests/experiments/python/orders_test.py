@@ -47,6 +47,19 @@ class ByName(unittest.TestCase):
         self.assertEqual((order.stages, order.stages_of(1), order.chains), (8, [1, 6], [list(range(8))]))
         self.assertEqual(order.rows[0][:3], ["0F0", "0F1", "0F2"])
 
+    def test_what_pytorch_cannot_train_is_warned_of_or_refused(self):
+        for name in ("dualpipe", "chimera", "forward-only"):
+            order = ps.schedule(name, ranks=2, microbatches=4)
+            lowered = program("schedule", name, "--ranks", "2", "--microbatches", "4", "--comms")
+            text = f"{name}: PyTorch 2.15 cannot train this order: "
+            with self.assertWarnsRegex(UserWarning, text) as caught:
+                self.assertEqual(order.to_csv(comms=True), lowered)
+            self.assertEqual(caught.filename, __file__)
+            with self.assertRaisesRegex(ps.UsageError, text):
+                order.to_csv(comms=True, torch="2.15")
+        with self.assertRaisesRegex(ps.UsageError, "seq-1f1b: PyTorch 2.9 cannot train this order: the 2 slices"):
+            ps.schedule("seq-1f1b", ranks=2, microbatches=4).to_csv(torch="2.9")
+
     def test_options_and_lowered_orders(self):
         order = ps.schedule("interleaved-1f1b", ranks=4, microbatches=8, chunks=3, group=8)
         flags = ["--ranks", "4", "--microbatches", "8", "--chunks", "3", "--set", "group=8"]
@@ -77,6 +90,10 @@ class ByName(unittest.TestCase):
                 ps.schedule("1f1b", ranks=2, microbatches=2).stages_of(wrong)
         with self.assertRaisesRegex(ps.UsageError, "row 0 is '0F0': a list is expected"):
             ps.Order.from_rows(["0F0"])
+        for row, place in ((["0F0", None], "row 0, column 1: None"), ([("B", 1)], "row 0, column 0: 1"),
+                           (["0F0,0B0\n1F0,1B0"], "row 0, column 0: '0F0,0B0")):  # fmt: skip
+            with self.subTest(row), self.assertRaisesRegex(ps.UsageError, f"{place}.* is no action; expected"):
+                ps.Order.from_rows([row])
 
 
 class OfOnesOwn(unittest.TestCase):
@@ -176,13 +193,15 @@ class OfOnesOwn(unittest.TestCase):
 class Stage:
     """What of PyTorch's PipelineStage an order looks at."""
 
-    def __init__(self, index):
-        self.stage_index = index
+    def __init__(self, index, rank, ranks, stages):
+        self.stage_index, self.num_stages = index, stages
+        self.group_rank, self.group_size = rank, ranks
 
 
 class Torch(unittest.TestCase):
-    def loaded(self, order, stages_of_rank, **options):
+    def loaded(self, order, stages_of_rank, rank=0, release="2.15.0+cpu", ranks=None, count=None, **options):
         """The calls that PyTorch gets."""
+        group = rank, ranks or order.ranks, count or order.stages
         calls = []
 
         class Runtime:
@@ -194,25 +213,48 @@ class Torch(unittest.TestCase):
                     calls.extend([file.read(), *format.values()])
 
         module = types.ModuleType("schedules")
-        module._PipelineScheduleRuntime = Runtime
+        module._PipelineScheduleRuntime, module.__version__ = Runtime, release
         name = "torch.distributed.pipelining.schedules"
         names = [name.rsplit(".", i)[0] for i in range(4)]
         with mock.patch.dict(sys.modules, {one: module for one in names}):
-            self.assertIsInstance(order.to_torch([Stage(i) for i in stages_of_rank], **options), Runtime)
+            given = [Stage(i, *group) for i in stages_of_rank]
+            self.assertIsInstance(order.to_torch(given, **options), Runtime)
         return calls
 
     def test_the_runtime_gets_stages_microbatches_and_order(self):
         order = ps.schedule("zb-v", ranks=4, microbatches=8)
-        calls = self.loaded(order, [1, 6], loss_fn=len, scale_grads=False)
-        self.assertEqual(calls, [([1, 6], 8, {"loss_fn": len, "scale_grads": False}), order.to_csv()])
+        for given in ([1, 6], [6, 1]):  # PyTorch wants them ascending
+            calls = self.loaded(order, given, rank=1, loss_fn=len, scale_grads=False)
+            self.assertEqual(calls, [([1, 6], 8, {"loss_fn": len, "scale_grads": False}), order.to_csv()])
 
     def test_what_pytorch_cannot_train(self):
-        with self.assertRaisesRegex(ps.UsageError, "no rank holds the stages"):
-            self.loaded(ps.schedule("zb-v", ranks=4, microbatches=8), [1, 5])
+        order = ps.schedule("zb-v", ranks=4, microbatches=8)
+        for wrong, why in (
+            ({"stages_of_rank": [1, 5], "rank": 1}, r"rank 1 holds the stages \[1, 6\], and \[1, 5\] are given"),
+            ({"stages_of_rank": [1, 6], "rank": 0}, r"rank 0 holds the stages \[0, 7\], and \[1, 6\] are given"),
+            ({"stages_of_rank": []}, "stages is empty"),
+            ({"stages_of_rank": [0, 7], "ranks": 2}, "it has 4 ranks, the group of the stages 2"),
+            ({"stages_of_rank": [0, 7], "count": 9}, "it has 8 stages, and PipelineStage is told of 9"),
+            ({"stages_of_rank": [0, 7], "loss_fn": 3}, "loss_fn is 3: expected a function or None"),
+        ):
+            with self.subTest(wrong), self.assertRaisesRegex(ps.UsageError, why):
+                self.loaded(order, **wrong)
         with self.assertRaisesRegex(ps.UsageError, "one chain of stages"):
             self.loaded(ps.schedule("dualpipe", ranks=4, microbatches=8), [0, 7])
-        with self.assertWarnsRegex(UserWarning, "seq-1f1b"):
-            self.loaded(ps.schedule("seq-1f1b", ranks=2, microbatches=4), [0])
+
+    def test_slices_of_a_sequence_are_microbatches_there(self):
+        order = ps.schedule("seq-1f1b", ranks=2, microbatches=4)
+        with self.assertWarnsRegex(UserWarning, "seq-1f1b") as caught:
+            calls = self.loaded(order, [0])
+        self.assertEqual((calls[0][1], order.microbatches), (8, 4))
+        self.assertEqual(caught.filename, __file__)
+
+    def test_a_lowered_order_loads_in_its_release(self):
+        csv = ps.schedule("1f1b", ranks=2, microbatches=2).to_csv(comms=True, torch="2.14")
+        order = ps.Order.from_csv(csv)
+        self.assertEqual(self.loaded(order, [0], release="2.14.1")[1:], [csv, "compute_comms"])
+        with self.assertRaisesRegex(ps.UsageError, "PyTorch 2.15.0.cpu does not load .* that of 2.14"):
+            self.loaded(order, [0])
 
     def test_pytorch_gets_communication_as_written(self):
         self.assertEqual(self.loaded(ps.Order.from_csv(LATE), [0])[1:], [LATE, "compute_comms"])

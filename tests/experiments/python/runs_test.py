@@ -234,6 +234,44 @@ class Errors(unittest.TestCase):
                 ps.run(wrong)
         self.assertEqual(ps.run(os.fsencode(FIRST)).step_time, ps.run(FIRST).step_time)
 
+    def test_an_argument_of_another_type_is_named_with_what_is_expected(self):
+        run, order = ps.run(FIRST), ps.schedule("1f1b", ranks=2, microbatches=2)
+        vary = {"/schedule/microbatches": [4]}
+        model = {"model": "m.json", "hardware": "dgx-h100", "devices": 8}
+        for call, arguments, text in (
+            (ps.run, {"scenario": FIRST, "engine": 3}, "engine is 3: expected auto, relax or events"),
+            (ps.run, {"scenario": FIRST, "allow_stale": 1}, "allow_stale is 1: expected True or False"),
+            (ps.run, {"scenario": FIRST, "tokens": float("inf")}, "tokens is inf: expected a finite number"),
+            (ps.schedule, {"name": 3, "ranks": 2, "microbatches": 2}, "name is 3: expected a text"),
+            (ps.rule, {"make": 3}, "make is 3: expected a function or None"),
+            (ps.Order.from_csv, {"text": b"0F0"}, "text is b'0F0': expected a text"),
+            (order.to_csv, {"torch": 2.15}, "torch is 2.15: expected a text or None"),
+            (run.svg, {"width": "3"}, "width is '3': expected a finite number"),
+            (run.svg, {"title": 3}, "title is 3: expected a text"),
+            (run.report, {"all": 1}, "all is 1: expected True or False"),
+            (ps.sweep, {"base": FIRST, "vary": vary, "where": [3]}, "where has 3: a list of texts"),
+            (ps.sweep, {"base": FIRST, "vary": vary, "results": [1]}, "results has 1: a list of texts"),
+            (ps.sweep, {"base": FIRST, "vary": vary, "method": "x"}, "method is 'x': expected sobol or random"),
+            (ps.layout, {**model, "framework": None}, "framework is None: expected any, megatron"),
+            (ps.layout, {**model, "lossy": 1}, "lossy is 1: expected True or False"),
+            (ps.set_max_memory, {"bytes": "1e9"}, "bytes is '1e9': expected a finite number"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ps.UsageError, f"^{text}"):
+                call(**arguments)
+        with self.assertRaisesRegex(TypeError, "missing 1 required"):
+            ps.schedule("1f1b", ranks=2)
+
+    def test_a_text_with_nul_is_whole_in_an_error(self):
+        with self.assertRaises(ps.ScenarioError) as caught:
+            ps.run(FIRST, set={"/schedule/name": "a\0b"})
+        self.assertIn('unknown name "a\\u0000b"; known: ', str(caught.exception))
+
+    def test_a_scenario_that_contains_itself_is_refused(self):
+        base = stages(2, 4)
+        base["model"]["within"] = base
+        with self.assertRaisesRegex(ps.UsageError, "^scenario: it contains itself"):
+            ps.run(base)
+
     def test_a_value_that_json_lacks_is_named_by_its_pointer(self):
         for wrong, why in ((float("nan"), "nan is not finite"), (decimal.Decimal(1), "got Decimal")):
             base = stages(2, 4)

@@ -66,6 +66,12 @@ class Rows(unittest.TestCase):
         with self.assertRaisesRegex(ps.UsageError, "has 1 values"):
             ps.sweep(FIRST, {("/schedule/name", "/schedule/microbatches"): [("gpipe",)]})
 
+    def test_values_that_no_row_has_are_warned_of(self):
+        with self.assertWarnsRegex(UserWarning, "^no row has a value at /nope; penstock run --json") as caught:
+            sweep = ps.sweep(FIRST, AXES, results=["/nope", "/ranks/0/idle_us"])
+        self.assertEqual(caught.filename, __file__)
+        self.assertEqual(sweep["/nope"].tolist(), [None] * 8)
+
     def test_numbers_that_the_program_refuses(self):
         for arguments in ({"sample": 0}, {"sample": 50_000_001}, {"jobs": 0}, {"jobs": 1025}):
             with self.subTest(arguments), self.assertRaisesRegex(ps.UsageError, "it must be from 1 to"):
