@@ -293,6 +293,5 @@ def _cell(action: Action, place: str) -> str:
     elif isinstance(action, Sequence) and len(action) == 2:
         return f"({_cell(action[0], place)};{_cell(action[1], place)})OVERLAP_F_B"
     elif isinstance(action, Sequence) and len(action) == 3:
-        kind, stage, microbatch = action
-        return _cell(f"{stage}{kind}{microbatch}", place)
+        return _cell(f"{action[1]}{action[0]}{action[2]}", place)
     raise UsageError(f'{place}: {action!r} is no action; expected "2F5", ("F", 2, 5), or a pair of these')
