@@ -43,17 +43,17 @@ struct LibraryCalls {
 
 LibraryCalls loaded() {
   LibraryCalls all;
-  const GpuLibrary found =
-      load_library(places_of_library("libcublasLt.so.13"), "cublasLtGetVersion");
+  const std::string soname = "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR);
+  const GpuLibrary found = load_library(places_of_library(soname), "cublasLtGetVersion");
   if (found.handle == nullptr) {
-    all.why_not = "libcublasLt.so.13 was not found: set CUDA_HOME or LD_LIBRARY_PATH";
+    all.why_not = soname + " was not found: set CUDA_HOME or LD_LIBRARY_PATH";
     return all;
   }
   all.file = found.file;
   const auto find = [&](const char* name, auto& function) {
     void* const symbol = dlsym(found.handle, name);
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(symbol);
-    if (function == nullptr) all.why_not = std::string("libcublasLt.so.13 has no ") + name;
+    if (function == nullptr) all.why_not = soname + " has no " + name;
   };
   find("cublasLtGetVersion", all.version);
   find("cublasLtCreate", all.create);
@@ -71,7 +71,7 @@ LibraryCalls loaded() {
   if (!all.why_not.empty()) return all;
   const std::size_t version = all.version();
   if (version / 10'000 != CUBLAS_VER_MAJOR) {
-    all.why_not = "libcublasLt is version " + std::to_string(version) + ", expected major " +
+    all.why_not = soname + " is version " + std::to_string(version) + ", expected major " +
                   std::to_string(CUBLAS_VER_MAJOR);
   }
   return all;

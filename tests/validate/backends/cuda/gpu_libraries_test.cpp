@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
 
 namespace penstock::testing {
 
@@ -38,6 +41,14 @@ TEST_CASE("gpu libraries: packages of the python3 of a shell are places") {
   CHECK(has(own));
   CHECK(has(of_system));
   fs::remove_all(root);
+}
+
+// CUDA 12 has libcublasLt.so.12, and CUDA 13 libcublasLt.so.13.
+TEST_CASE("gpu libraries: cuBLASLt is that of the CUDA of the build") {
+  std::ifstream in(PENSTOCK_ROOT "/validate/backends/cuda/cuda_products.cu");
+  const std::string source{std::istreambuf_iterator<char>(in), {}};
+  CHECK(source.find("\"libcublasLt.so.\" + std::to_string(CUBLAS_VER_MAJOR)") != source.npos);
+  CHECK_FALSE(std::regex_search(source, std::regex("cublasLt\\.so\\.[0-9]")));
 }
 
 TEST_CASE("gpu libraries: the first that loads is taken, and its file is known") {
