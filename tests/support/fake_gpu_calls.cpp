@@ -88,12 +88,16 @@ int count_devices(int* count) {
   return gpu->devices_error;
 }
 
+int cuda_versions(int* driver, int* runtime) {
+  *driver = gpu->driver;
+  *runtime = 12060;
+  return 0;
+}
+
 int facts(GpuFacts* all) {
   std::strcpy(all->name.data(), "fake GPU");
-  *all = {all->name, 9,     0,
-          gpu->sms,  2048,  gpu->queues,
-          13000,     12060, gpu->memory_bytes - gpu->used_bytes};
-  return 0;
+  *all = {all->name, 9, 0, gpu->sms, 2048, gpu->queues, 0, 0, gpu->memory_bytes - gpu->used_bytes};
+  return cuda_versions(&all->driver, &all->runtime);
 }
 
 /// The one with the fewest streams.
@@ -325,6 +329,7 @@ GpuCalls FakeGpu::calls() const {
   GpuCalls all{};
   all.error_name = error_name;
   all.count_devices = count_devices;
+  all.cuda_versions = cuda_versions;
   all.start = [] { return 0; };
   all.facts = facts;
   all.make_stream = make_stream;

@@ -42,6 +42,11 @@ int start() {
   return cudaSuccess;
 }
 
+int cuda_versions(int* driver, int* runtime) {
+  if (const int error = told(cudaDriverGetVersion(driver))) return error;
+  return told(cudaRuntimeGetVersion(runtime));
+}
+
 int facts(GpuFacts* all) {
   cudaDeviceProp properties{};
   if (const int error = told(cudaGetDeviceProperties(&properties, device))) return error;
@@ -56,8 +61,7 @@ int facts(GpuFacts* all) {
   std::size_t all_bytes = 0;
   if (const int error = told(cudaMemGetInfo(&free_bytes, &all_bytes))) return error;
   all->free_bytes = free_bytes;
-  if (const int error = told(cudaDriverGetVersion(&all->driver))) return error;
-  return told(cudaRuntimeGetVersion(&all->runtime));
+  return cuda_versions(&all->driver, &all->runtime);
 }
 
 /// A copy from pageable memory may return before the GPU has it all, and other streams do not wait
@@ -146,6 +150,7 @@ GpuCalls made_calls() {
   GpuCalls calls{};
   calls.error_name = error_name;
   calls.count_devices = [](int* count) { return told(cudaGetDeviceCount(count)); };
+  calls.cuda_versions = cuda_versions;
   calls.start = start;
   calls.facts = facts;
   add_streams(calls);

@@ -36,9 +36,9 @@ struct GpuFacts {
   int compute_minor = 0;
   std::uint32_t sms = 0;
   std::uint32_t threads_per_sm = 0;
-  std::uint32_t queues = 0;      // hardware queues; streams beyond these wait for each other
-  int driver = 0;                // newest CUDA version the driver supports; 13000 is 13.0
-  int runtime = 0;               // the version this build uses, same format
+  std::uint32_t queues = 0;  // hardware queues; streams beyond these wait for each other
+  int driver = 0;            // as `cuda_versions` has them
+  int runtime = 0;
   std::uint64_t free_bytes = 0;  // of its memory, when asked
 };
 
@@ -134,6 +134,9 @@ struct GpuStep;  // a kernel of a layer, in gpu_steps.hpp
 struct GpuCalls {
   const char* (*error_name)(int error);
   int (*count_devices)(int* count);
+  /// The newest CUDA that the driver supports, 0 without a driver, and that of this build; 13000 is
+  /// 13.0.
+  int (*cuda_versions)(int* driver, int* runtime);
   int (*start)();  // makes the first device ready
   int (*facts)(GpuFacts* facts);
 

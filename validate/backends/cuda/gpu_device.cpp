@@ -21,6 +21,20 @@ GpuOwner<GpuStreamTag> started(const GpuCalls& calls) {
 
 SmShares unpartitioned(std::string why) { return {{}, {}, std::move(why)}; }
 
+std::string version(int cuda) {
+  return std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
+}
+
+/// Why the driver is too old; none without a driver. One of the same major version is new enough.
+std::optional<std::string> why_old_driver(const GpuCalls& calls) {
+  int driver = 0;
+  int runtime = 0;
+  if (calls.cuda_versions(&driver, &runtime) != 0 || driver == 0) return std::nullopt;
+  return "the NVIDIA driver is of CUDA " + version(driver) + ", and this build needs " +
+         version(runtime / 1000 * 1000) +
+         " or newer: update the driver, or build with the CUDA of the driver, 12.5 or newer";
+}
+
 std::string number(std::uint32_t value) { return std::to_string(value); }
 
 double total(const std::vector<double>& work) {
@@ -121,7 +135,7 @@ std::optional<std::string> why_no_gpu(const GpuCalls& calls) {
   if (error == 0) return text + "the driver sees none";
   if (error == no_device) return text + "the driver sees none, " + error_text(calls, error);
   if (error == insufficient_driver) {
-    return text + "no NVIDIA driver, or one too old for this CUDA, " + error_text(calls, error);
+    return why_old_driver(calls).value_or(text + "no NVIDIA driver, " + error_text(calls, error));
   }
   return text + error_text(calls, error);
 }

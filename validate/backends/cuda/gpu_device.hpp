@@ -53,7 +53,7 @@ struct LinkEngine {
 };
 LinkEngine link_engine(std::uint32_t links, std::uint32_t sms, std::uint32_t threads_per_sm);
 
-/// "no GPU: …" when none can be used.
+/// Why none can be used: "no GPU: …", or that its driver is too old for this CUDA.
 std::optional<std::string> why_no_gpu(const GpuCalls& calls);
 
 /// One GPU that runs several ranks: a stream per rank, on its own SMs when these can be split, and

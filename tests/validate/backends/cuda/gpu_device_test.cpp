@@ -162,12 +162,22 @@ TEST_CASE("gpu: where there is none, it says what there is instead") {
   gpu.devices = 0;
   CHECK(no_gpu_text(gpu) == "no GPU: the driver sees none");
   gpu.devices_error = 35;
-  CHECK(no_gpu_text(gpu) ==
-        "no GPU: no NVIDIA driver, or one too old for this CUDA, cudaErrorInsufficientDriver (35)");
+  gpu.driver = 0;
+  CHECK(no_gpu_text(gpu) == "no GPU: no NVIDIA driver, cudaErrorInsufficientDriver (35)");
   gpu.devices_error = 100;
   CHECK(no_gpu_text(gpu) == "no GPU: the driver sees none, cudaErrorNoDevice (100)");
   gpu.devices_error = 999;
   CHECK(no_gpu_text(gpu) == "no GPU: cudaErrorUnknown (999)");
+}
+
+// A build with CUDA 12.6 runs with every driver of CUDA 12.
+TEST_CASE("gpu: a driver that is too old for this CUDA is no missing GPU") {
+  FakeGpu gpu;
+  gpu.devices_error = 35;
+  gpu.driver = 11080;
+  CHECK(no_gpu_text(gpu) ==
+        "the NVIDIA driver is of CUDA 11.8, and this build needs 12.0 or newer: update the driver, "
+        "or build with the CUDA of the driver, 12.5 or newer");
 }
 
 TEST_CASE("gpu device: each rank and each directed link has a stream of its own") {
