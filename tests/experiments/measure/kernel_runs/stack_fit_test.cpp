@@ -1,9 +1,12 @@
 #include "experiments/measure/kernel_runs/stack_fit.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
@@ -205,6 +208,28 @@ TEST_CASE("kernel runs: kernels of an H200 fit one share each, and predict the f
   CHECK(mean("model forward,") < 0.01);
   CHECK(mean("model backward") < 0.045);
   CHECK(fit.attention == "flash-3");
+}
+
+TEST_CASE("kernel runs: the page of GPU runs has the errors of an H200's models") {
+  const StackFit fit =
+      fit_stack(read_kernel_run(PENSTOCK_ROOT "/experiments/gpu_runs/h200/kernels.jsonl"),
+                read_catalogue(), "h200-sxm-141gb");
+  std::map<std::string, double> percent;
+  for (const JudgedKernel& row : fit.rows) {
+    if (row.part == "model") percent[row.what] = 100 * row.error();
+  }
+  const auto both = [&](const char* format, const char* first, const char* second) {
+    return fmt::format(fmt::runtime(format), percent.at(first), percent.at(second));
+  };
+  const std::string page = read_file(PENSTOCK_ROOT "/experiments/gpu_runs/README.md");
+  for (const std::string& text :
+       {both("forward {:.1f} and {:.1f} %", "forward, bf16 x 4096", "forward, bf16 x 2048"),
+        both("backward {:.1f} and {:.1f} %", "backward, bf16 x 4096", "backward, bf16 x 2048"),
+        both("forward {:.1f} %, backward {:.1f} %", "forward, bf16 x 256",
+             "backward, bf16 x 256")}) {
+    CAPTURE(text);
+    CHECK(page.find(text) != std::string::npos);
+  }
 }
 
 }  // namespace penstock::testing
