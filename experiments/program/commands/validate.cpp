@@ -38,8 +38,7 @@ std::vector<std::string> body_names() {
 struct Options : Arguments {
   Text scenario = line.scenario();
   Texts settings = line.settings();
-  Text backend =
-      line.choice("--backend", words_of(backend_entries()), "what runs the plan", default_backend);
+  Text backend = line.choice("--backend", words_of(backend_entries()), "what runs the plan");
   Number iterations = line.number("--iterations", "how many clean iterations to measure, from 20");
   Text schedules = line.option(
       "--schedules",
@@ -139,7 +138,7 @@ void check_gpu_program(const Options& options, const BackendEntry& backend) {
                      !options.links.empty() || !options.nccl.empty() || !options.keep.empty() ||
                      given(options.torch) != nullptr || options.causes || options.json ||
                      !options.timeline.empty() || !options.simulated.empty() ||
-                     (!backend.one_gpu && options.backend != default_backend);
+                     (!backend.one_gpu && !options.backend.empty());
   if (!other) return;
   throw UsageError(
       "--gpu-program goes with --set, --force and --backend cuda_logical, cuda_single or "
@@ -274,7 +273,8 @@ int run_ranking(const Options& options, const Scenario& scenario, const BackendE
 
 int run_validation(const Options& options) {
   check_files(options);
-  const BackendEntry& backend = *find_named(backend_entries(), options.backend);
+  const BackendEntry& backend =
+      *find_named(backend_entries(), options.backend.empty() ? default_backend : options.backend);
   check_torch_options(options, backend);
   check_bodies(options, backend);
   check_gpu_program(options, backend);

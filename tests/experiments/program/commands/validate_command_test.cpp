@@ -41,6 +41,7 @@ TEST_CASE("validate: --gpu-program drops no option without a word") {
                                                  {"--processes", "2"},
                                                  {"--schedules", "all"},
                                                  {"--backend", "cpu_timed"},
+                                                 {"--backend", "cpu_logical"},
                                                  {"--backend", "cuda_single", "--bodies", "flops"},
                                                  {"--backend", "cuda_single", "--links", "host"}}) {
     CAPTURE(options.back());
