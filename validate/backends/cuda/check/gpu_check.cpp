@@ -9,10 +9,6 @@
 //
 // Each step is a process of its own: one that fails, or takes too long, does not end the others.
 // Without a GPU it says so, exit 4; where a step fails, exit 1.
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,11 +17,13 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "validate/backends/cuda/check/check_steps.hpp"
+#include "validate/backends/cuda/check/step_process.hpp"
+#include "validate/backends/cuda/gpu_device.hpp"
 #include "validate/backends/cuda/gpu_libraries.hpp"
 
 namespace penstock {
@@ -97,8 +95,16 @@ std::vector<NamedProgram> programs_in(const std::string& folder) {
   return programs;
 }
 
+int ask_for_gpu() {
+  const auto reason = why_no_gpu(*cuda_calls());
+  if (!reason) return 0;
+  std::fprintf(stderr, "penstock_gpu_check: %s\n", reason->c_str());
+  return machine_cannot;
+}
+
 /// In this process.
 int run_step(const CheckArguments& arguments) {
+  if (const int code = ask_for_gpu()) return code;
   const CheckOutput output(arguments.folder);
   const CheckRun run{*cuda_calls(), output, programs_in(arguments.programs), arguments.quick};
   for (const CheckStep& step : check_steps()) {
@@ -111,45 +117,17 @@ int run_step(const CheckArguments& arguments) {
   return failed;
 }
 
-/// Waits for a child process; one that takes too long is ended. Its exit code, or why there is
-/// none.
-std::string outcome_of(pid_t child, std::chrono::seconds most) {
-  const auto until = std::chrono::steady_clock::now() + most;
-  int status = 0;
-  while (waitpid(child, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > until) {
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      return "took more than " + std::to_string(most.count()) + " s";
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
-  if (WIFEXITED(status)) return "exit " + std::to_string(WEXITSTATUS(status));
-  return "ended by signal " + std::to_string(WTERMSIG(status));
-}
-
-/// Each step in a process of its own; this one makes no context on the GPU.
-int run_all(const CheckArguments& arguments, char** argv) {
+/// Each step in a process of its own; this one asks nothing of the driver.
+int run_all(const CheckArguments& arguments) {
   constexpr std::chrono::seconds most{240};  // of a step
+  if (const int code = run_apart(ask_for_gpu, most).code) return code;
   const CheckOutput output(arguments.folder);
   int result = 0;
   for (const CheckStep& step : check_steps()) {
+    CheckArguments own = arguments;
+    own.step = step.name;
     const auto begin = std::chrono::steady_clock::now();
-    const pid_t child = fork();
-    if (child == 0) {
-      std::vector<std::string> words{argv[0], "--all", arguments.folder, "--step", step.name};
-      if (!arguments.programs.empty()) {
-        words.insert(words.end(), {"--programs", arguments.programs});
-      }
-      if (arguments.quick) words.emplace_back("--quick");
-      std::vector<char*> pointers;
-      for (std::string& word : words) pointers.push_back(word.data());
-      pointers.push_back(nullptr);
-      execv("/proc/self/exe", pointers.data());
-      _exit(failed);
-    }
-    const std::string fault = child < 0 ? "no process could be made" : outcome_of(child, most);
+    const std::string fault = run_apart([&] { return run_step(own); }, most).fault;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     std::printf("%-14s %6.1f s  %s\n", step.name, took.count(),
                 fault.empty() ? "done" : fault.c_str());
@@ -180,21 +158,12 @@ int run_check(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--libraries") == 0) return print_libraries();
   const auto arguments = read_arguments(argc, argv);
   if (!arguments) return usage();
-  if (const auto reason = why_no_gpu(*cuda_calls())) {
-    std::fprintf(stderr, "penstock_gpu_check: %s\n", reason->c_str());
-    return machine_cannot;
-  }
-  return arguments->step.empty() ? run_all(*arguments, argv) : run_step(*arguments);
+  return arguments->step.empty() ? run_all(*arguments) : run_step(*arguments);
 }
 
 }  // namespace
 }  // namespace penstock
 
 int main(int argc, char** argv) {
-  try {
-    return penstock::run_check(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "penstock_gpu_check: %s\n", error.what());
-    return 1;
-  }
+  return penstock::code_of([&] { return penstock::run_check(argc, argv); });
 }
