@@ -90,7 +90,10 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.weight_bytes = work.input_bytes;
   count_dense_flops(work, numbers["vocab"] * hidden, tokens_of_all(shape));
   add_dense(work, {shape.tokens(), hidden, columns}, shape.activation_size);
-  for (Kernel& kernel : work.kernels) kernel.narrows = false;  // logits keep their precision
+  for (Kernel& kernel : work.kernels) {
+    kernel.narrows = false;  // logits keep their precision
+    kernel.logits = true;
+  }
   add_loss(work, numbers, shape, shape.tokens() * columns);
   enter_tensor_group(work, shape, hidden);
   return work;

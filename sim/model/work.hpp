@@ -25,6 +25,7 @@ struct Kernel {
   double batch = 1;
   double masked = 1;     // work with all masked scores, over `flops`
   bool narrows = false;  // a product with weights, which runs in fp8 when the model does
+  bool logits = false;   // a product of a head, whose loss keeps a softmax of its result
   bool grouped = false;  // a product of several experts at once
   bool routes = false;   // sends tokens to their experts, or back
   bool returns = false;  // brings them back: the host need not wait to learn how many go where

@@ -9,29 +9,33 @@ namespace {
 
 constexpr double float_bytes = 4;
 
-/// Logits of a head, whose product is the one with weights that keeps its precision; 0: no head.
+/// A product whose gradient is that of weights.
+bool gives_weights(const Kernel& kernel) {
+  return kernel.kind == KernelKind::matrix && kernel.pass == Pass::backward_weight;
+}
+
+/// Logits of a head; 0: no head.
 double logits_of(const Layer& layer) {
   double logits = 0;
   for (const Kernel& kernel : layer.work.kernels) {
-    const bool matrix = kernel.kind == KernelKind::matrix && kernel.pass == Pass::backward_weight;
-    if (matrix && !kernel.narrows) logits += kernel.inner * kernel.columns;
+    if (gives_weights(kernel) && kernel.logits) logits += kernel.inner * kernel.columns;
   }
   return logits;
 }
 
-/// Placeholder gradients of a stage: one of each shape of weights, in the precision of activations.
-/// That of a head, whose product keeps its precision, is there while the head runs backward, when
-/// its softmax in fp32 is gone.
+/// Placeholder gradients of a stage: one of each shape of weights of its linear layers, in the
+/// precision of activations; convolutions leave none. That of a head is there while the head runs
+/// backward, when its softmax in fp32 is gone.
 double placeholder_bytes(const Layout& layout, const std::vector<LayerIndex>& layers) {
   std::set<std::pair<double, double>> shapes;
   double bytes = 0, of_head = 0;
   for (const LayerIndex number : layers) {
     for (const Kernel& kernel : layout.model.layers[index(number)].work.kernels) {
-      if (kernel.pass != Pass::backward_weight || kernel.kind != KernelKind::matrix) continue;
+      if (!gives_weights(kernel)) continue;
       const double own = kernel.rows * kernel.columns * layout.shape.activation_size;
-      if (!kernel.narrows) {
+      if (kernel.logits) {
         of_head = std::max(of_head, own - float_bytes * kernel.inner * kernel.columns);
-      } else if (shapes.emplace(kernel.rows, kernel.columns).second) {
+      } else if (kernel.narrows && shapes.emplace(kernel.rows, kernel.columns).second) {
         bytes += own;
       }
     }

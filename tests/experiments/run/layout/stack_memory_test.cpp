@@ -81,4 +81,16 @@ TEST_CASE("a stack leaves one placeholder gradient of each shape of weights, and
   CHECK(layout.model.layers.back().stash_bytes == without.model.layers.back().stash_bytes - freed);
 }
 
+TEST_CASE("a stack frees nothing of convolutions, which leave no placeholder gradients") {
+  const Layout layout = layout_of(
+      {R"(/model/layers=[{"kind": "conv", "channels_in": 256, "channels_out": 64, "height": 56,
+                          "width": 56, "kernel": 1, "batch_norm": true, "relu": true},
+                         {"kind": "conv", "channels_in": 64, "channels_out": 64, "height": 7,
+                          "width": 7, "kernel": 3, "batch_norm": false, "relu": false}])"});
+  // The input and, for batch norm, the result.
+  CHECK(layout.model.layers[0].stash_bytes == (256 + 64) * 56 * 56 * 2);
+  CHECK(layout.model.layers[1].stash_bytes == 64 * 7 * 7 * 2);
+  CHECK(placeholders_of(layout) == std::vector<double>{0});
+}
+
 }  // namespace penstock::testing
