@@ -161,6 +161,7 @@ void add_order(const HardwareModel& hardware, const Layout& layout, CutProblem& 
   problem.placement = &layout.placement;
   problem.holds = holds_of(layout.schedule, layout.placement);
   problem.most_cells = most_cells(problem.holds);
+  problem.most_older = most_older(problem.holds);
   add_links(hardware, layout, problem);
   add_slowness(layout, problem);
 }

@@ -95,8 +95,10 @@ double pass_memory(const CutChain& chain, std::uint32_t begin, std::uint32_t end
 double stage_memory(const CutProblem& problem, const CutChain& chain, std::uint32_t begin,
                     std::uint32_t end, std::uint32_t stage, std::uint32_t stages) {
   const double held = in_flight(problem, stage, stages);
+  const double older = stage < problem.most_older.size() ? problem.most_older[stage] : 0;
   return chain.state_bytes[end] - chain.state_bytes[begin] + pass_memory(chain, begin, end) +
-         held * (chain.stash_bytes[end] - chain.stash_bytes[begin]);
+         held * (chain.stash_bytes[end] - chain.stash_bytes[begin]) +
+         older * (chain.parameter_bytes[end] - chain.parameter_bytes[begin]);
 }
 
 std::vector<CutStage> stages_between(const CutProblem& problem, const CutChain& chain,

@@ -90,7 +90,7 @@ struct CutProblem {
   std::vector<CutLink> links;
   std::vector<double> slowness;
   std::vector<RankHolds> holds;
-  std::vector<std::uint32_t> most_cells;  // of `holds`, by stage
+  std::vector<std::uint32_t> most_cells, most_older;  // of `holds`, by stage
   double rank_bytes = no_cut;
 
   CutSettings settings;

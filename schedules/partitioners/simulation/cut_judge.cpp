@@ -102,7 +102,10 @@ bool CutJudge::fits(std::span<const std::uint32_t> cuts) const {
   };
   for (const RankHolds& rank : problem_.holds) {
     double state = 0;
-    for (const std::uint32_t stage : rank.stages) state += of(chain_.state_bytes, stage);
+    for (std::size_t i = 0; i < rank.stages.size(); ++i) {
+      state += of(chain_.state_bytes, rank.stages[i]) +
+               rank.older[i] * of(chain_.parameter_bytes, rank.stages[i]);
+    }
     for (std::size_t running = 0; running < rank.stages.size(); ++running) {
       const std::uint32_t own = rank.stages[running];
       const double beside = state + pass_memory(chain_, cuts[own], cuts[own + 1]);

@@ -115,6 +115,18 @@ TEST_CASE("what ranks hold is counted in the order of their rows") {
   CHECK(holds_of(order, replicas)[1].most.front() == Moments{{0}});
 }
 
+// PipeDream on two ranks: the first one runs its third forward with the weights of its first
+// update, while its second microbatch still needs those before it.
+TEST_CASE("ranks keep the weight versions of an asynchronous order") {
+  const auto older_of = [](const char* name) {
+    const ScheduleEntry& rule = *find_named(schedule_entries(), name);
+    const Placement placement = rule.place(2, 1);
+    return most_older(holds_of(make_schedule(rule, placement, {4, {}}), placement));
+  };
+  CHECK(older_of("pipedream") == std::vector<std::uint32_t>{1, 0});
+  CHECK(older_of("1f1b") == std::vector<std::uint32_t>{0, 0});
+}
+
 TEST_CASE("a capacity that no cut keeps is a finding that says what is needed") {
   // 3 layers of 10 bytes of weights, 4 bytes of state each: 40 bytes a stage at least.
   CutProblem problem = equal_layers(3, 3);

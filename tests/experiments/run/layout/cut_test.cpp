@@ -145,4 +145,18 @@ TEST_CASE("cut: simulated knows slow ranks, and links that take time or differ")
   }));
 }
 
+// Two versions of a layer on the first rank, three layers on the second one: 200 and 300 bytes. Two
+// layers on the first one take 400 bytes.
+TEST_CASE("cut: weight versions of an asynchronous order need their memory") {
+  const Json measured{{"forward_us", 1}, {"backward_us", 2}, {"parameter_bytes", 100}};
+  const Json layers = Json::array({measured, measured, measured, measured});
+  Json scenario = on_ranks(layers, 2, {{"name", "pipedream"}, {"microbatches", 8}});
+  scenario["memory"] = {{"optimizer", "none"}, {"capacity_bytes", 310}};
+  for (const char* name : {"memory", "devices", "simulated"}) {
+    CAPTURE(name);
+    scenario["partition"] = {{"name", name}};
+    CHECK(run_of(scenario).fits);
+  }
+}
+
 }  // namespace penstock::testing
