@@ -26,7 +26,7 @@ Cut flattened(const CutProblem& problem, const IdealSpace& space, const TwoLevel
       stages.push_back(stage);
     }
   }
-  return cut_of(problem, space, stages, best.value);
+  return cut_of(problem, space, stages, best.value, true);
 }
 
 Cut cut_by_groups(const CutProblem& problem, std::uint32_t devices) {

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {
@@ -168,6 +170,27 @@ class DeviceTable {
   std::vector<Alive> alive_;
 };
 
+/// Adds what the order of PipeDream holds, the one for training whose stages have replicas, as far
+/// as its steady state.
+void add_pipedream_order(const std::vector<ReplicatedStage>& stages, CutProblem& problem) {
+  std::vector<std::vector<Rank>> ranks_of_stage;
+  std::vector<Stage> chain;
+  std::uint32_t ranks = 0;
+  for (const ReplicatedStage& one : stages) {
+    chain.push_back(Stage{static_cast<std::uint32_t>(chain.size())});
+    std::vector<Rank>& own = ranks_of_stage.emplace_back();
+    while (own.size() < one.replicas) own.push_back(Rank{ranks++});
+  }
+  // A replica starts at most ranks / replicas microbatches before its first backward. After twice
+  // as many each one in flight has its own weight version.
+  const std::uint32_t microbatches = std::min(problem.microbatches, 5 * ranks);
+  const Placement placement = Placement::given(ranks, ranks_of_stage, {std::move(chain)});
+  const ScheduleEntry& rule = *find_named(schedule_entries(), "pipedream");
+  const auto holds = holds_of(rule.make(placement, {microbatches, {}}), placement);
+  problem.most_cells = most_cells(holds);
+  problem.most_older = most_older(holds);
+}
+
 }  // namespace
 
 SetsToFill sets_to_fill(const CutProblem& problem) {
@@ -196,8 +219,9 @@ ReplicaPrices replica_prices(const CutProblem& problem,
           .counts_first_output = counts_first_output && !problem.settings.published};
 }
 
-Cut cut_of(const CutProblem& problem, const IdealSpace& space,
-           const std::vector<ReplicatedStage>& stages, double value) {
+Cut cut_of(CutProblem problem, const IdealSpace& space, const std::vector<ReplicatedStage>& stages,
+           double value, bool replicas) {
+  if (replicas) add_pipedream_order(stages, problem);
   Cut cut;
   cut.value = value;
   cut.cuts = {0};
@@ -206,20 +230,18 @@ Cut cut_of(const CutProblem& problem, const IdealSpace& space,
   for (const ReplicatedStage& one : stages) {
     CutStage& stage = cut.stages.emplace_back();
     const auto number = static_cast<std::uint32_t>(cut.stages.size() - 1);
-    double state = 0, stash = 0;
+    CutProblem own;
     for (std::uint32_t layer = 0; layer < problem.size(); ++layer) {
       if (!space.has(one.upto, layer) || space.has(one.before, layer)) continue;
       stage.layers.push_back(layer);
-      const CutLayer& own = problem.layers[layer];
-      state += own.state_factor * own.parameter_bytes;
-      stash += own.stash_bytes;
+      own.layers.push_back(problem.layers[layer]);
     }
     stage.replicas = one.replicas;
     stage.rank = rank;
     rank += one.replicas;
     stage.compute_s = space.compute_s[one.upto] - space.compute_s[one.before];
     stage.output_bytes = space.boundary_bytes[one.upto];
-    stage.memory_bytes = state + in_flight(problem, number, count) * stash;
+    stage.memory_bytes = stage_memory(problem, chain_of(own), 0, own.size(), number, count);
     cut.cuts.push_back(cut.cuts.back() + std::uint32_t(stage.layers.size()));
   }
   return cut;
@@ -230,7 +252,7 @@ Cut best_graph_cut(const CutProblem& problem, std::uint32_t devices, bool replic
   const ReplicaPrices prices = replica_prices(problem, problem.bandwidth_bytes_per_s);
   const ChainCut chain = best_chain(problem, prices, devices, replicas);
   const auto of_chain = [&] {
-    return cut_of(problem, chain.space, chain.cut.stages, chain.cut.value);
+    return cut_of(problem, chain.space, chain.cut.stages, chain.cut.value, replicas);
   };
   const SetsToFill sets = sets_to_fill(problem);
   if (!sets.all) {
@@ -239,7 +261,8 @@ Cut best_graph_cut(const CutProblem& problem, std::uint32_t devices, bool replic
     return cut;
   }
   const ReplicatedCut best = replicated_cut(sets.space, prices, devices, replicas, chain.cut.value);
-  Cut cut = best.stages.empty() ? of_chain() : cut_of(problem, sets.space, best.stages, best.value);
+  Cut cut = best.stages.empty() ? of_chain()
+                                : cut_of(problem, sets.space, best.stages, best.value, replicas);
   cut.notes.push_back(fmt::format("over all {} down-closed sets", sets.space.size()));
   return cut;
 }

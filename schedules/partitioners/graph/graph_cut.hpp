@@ -89,9 +89,9 @@ ReplicaPrices replica_prices(const CutProblem& problem,
                              std::optional<double> bandwidth_bytes_per_s);
 
 /// A cut as a result: its stages in order, with positions counted in the order that its stages
-/// make.
-Cut cut_of(const CutProblem& problem, const IdealSpace& space,
-           const std::vector<ReplicatedStage>& stages, double value);
+/// make. Stages that may have replicas hold what they do in the order of PipeDream.
+Cut cut_of(CutProblem problem, const IdealSpace& space, const std::vector<ReplicatedStage>& stages,
+           double value, bool replicas);
 
 /// The best cut over exactly `devices` devices: over all ideals, or the best of several chains when
 /// there are too many. Throws InputError when the layers cannot fill as many stages.

@@ -172,4 +172,26 @@ TEST_CASE("PipeDream counts an output that a branch inside the stage reads") {
   }
 }
 
+// The first layer, whose weights are dear to sum, has a device of its own, and the other seven
+// share six layers: (8 - 1) / 1 forwards before the first backward on the one, none on the others.
+// Eight microbatches are in flight there, in the end each with weights of its own: state of four
+// times the weights, seven older versions, eight stashes.
+TEST_CASE("pipedream: stages with replicas hold what they do in its order") {
+  CutProblem problem;
+  problem.layers.assign(7, {.forward_s = 5, .backward_s = 10, .stash_bytes = 1});
+  problem.layers[0] = {.forward_s = 2, .backward_s = 4, .parameter_bytes = 40960, .stash_bytes = 3};
+  for (std::uint32_t i = 1; i < 7; ++i) problem.edges.emplace_back(i - 1, i);
+  problem.stages = problem.ranks = problem.devices = 8;
+  problem.exactly = false;
+  problem.microbatches = 32;
+  problem.bandwidth_bytes_per_s = 1024;
+  const Cut cut = find_named(partitioner_entries(), "pipedream")->cut(problem);
+  REQUIRE(cut.stages.size() == 2);
+  REQUIRE(cut.stages[0].layers.size() == 1);
+  CHECK(cut.stages[0].replicas == 1);
+  CHECK(cut.stages[0].memory_bytes == (4 + 7) * 40960 + 8 * 3);
+  CHECK(cut.stages[1].replicas == 7);
+  CHECK(cut.stages[1].memory_bytes == 6);
+}
+
 }  // namespace penstock
