@@ -156,8 +156,8 @@ void Proof::stages() {
   const std::uint32_t work = plan_.work[cause_.op];
   cause_.rank = rank_of_task(plan_, cause_.op);
   cause_.proof =
-      fmt::format("{} on rank {} takes {}, the mean of all stages is {}", of_class(work),
-                  *cause_.rank, length_text(model_.usual[work]), length_text(model_.even[work]));
+      fmt::format("{} on rank {} takes {}, {} on even stages", of_class(work), *cause_.rank,
+                  length_text(model_.usual[work]), length_text(model_.even[work]));
 }
 
 void Proof::jitter() {

@@ -53,6 +53,7 @@ class Fit {
   Values shares_from_ops() const;
   void find_jitter(std::size_t fitted);
   void find_stages();
+  std::map<std::uint32_t, double> replicas_of_stages() const;
   void even_out();
   void split_microbatches();
 
@@ -169,7 +170,24 @@ void Fit::find_stages() {
   even_out();
 }
 
+/// By model stage: the ranks that share its microbatches.
+std::map<std::uint32_t, double> Fit::replicas_of_stages() const {
+  std::map<std::uint32_t, std::set<std::uint32_t>> ranks;
+  for (std::uint32_t number = 0; number < classes_.count(); ++number) {
+    if (!classes_.varies(number)) continue;
+    ranks[classes_.stage(number)].insert(classes_.work(number).resource);
+  }
+  std::map<std::uint32_t, double> replicas;
+  for (const auto& [stage, own] : ranks) replicas[stage] = static_cast<double>(own.size());
+  return replicas;
+}
+
 void Fit::even_out() {
+  const std::map<std::uint32_t, double> replicas = replicas_of_stages();
+  const auto sharing = [&](const OpKind& kind, std::uint32_t stage) {
+    const auto found = replicas.find(stage);
+    return OpModel::varies(kind.pass) && found != replicas.end() ? found->second : 1;
+  };
   std::map<OpKind, std::map<std::uint32_t, std::pair<double, double>>> of_kind;  // usual, ops
   for (std::uint32_t number = 0; number < classes_.count(); ++number) {
     if (!classes_.is_action(number) || model_.usual[number] <= 0) continue;
@@ -177,21 +195,21 @@ void Fit::even_out() {
     usual = model_.usual[number];
     ops += classes_.ops(number);
   }
-  std::map<OpKind, double> even;
+  std::map<OpKind, double> even;  // on each rank
   std::set<OpKind> differ;
   for (const auto& [kind, stages] : of_kind) {
     double& sum = even[kind];
-    double ops = 0;
+    double ops = 0, ranks = 0;
     for (const auto& [stage, usual] : stages) {
       sum += usual.first;
       ops += usual.second;
+      ranks += sharing(kind, stage);
     }
-    sum /= static_cast<double>(stages.size());
+    sum /= ranks;
     for (const auto& [stage, usual] : stages) {
       const double sure_off = sure * error(usual.second, ops - usual.second);
-      if (std::abs(std::log(usual.first / sum)) > std::max(least_uneven, sure_off)) {
-        differ.insert(kind);
-      }
+      const double off = std::abs(std::log(usual.first / (sum * sharing(kind, stage))));
+      if (off > std::max(least_uneven, sure_off)) differ.insert(kind);
     }
   }
   model_.even = model_.usual;
@@ -199,9 +217,9 @@ void Fit::even_out() {
       std::ranges::any_of(differ, [](const OpKind& kind) { return OpModel::varies(kind.pass); });
   for (std::uint32_t number = 0; number < classes_.count(); ++number) {
     if (!classes_.is_action(number) || model_.usual[number] <= 0) continue;
-    model_.even[number] = even.at(classes_.kind(number));
-    const bool differs =
-        classes_.varies(number) ? passes_differ : differ.contains(classes_.kind(number));
+    const OpKind& kind = classes_.kind(number);
+    model_.even[number] = even.at(kind) * sharing(kind, classes_.stage(number));
+    const bool differs = classes_.varies(number) ? passes_differ : differ.contains(kind);
     if (!differs) model_.usual[number] = model_.even[number];
   }
 }

@@ -63,7 +63,7 @@ struct OpModel {
   double jitter = 0;  // of actions: standard deviation of the logarithm, from the median deviation
 
   std::vector<double> usual;            // by class: without what follows; 0: unknown
-  std::vector<double> even;             // by class: where all stages have equal work
+  std::vector<double> even;             // by class: where the ranks of all stages have equal work
   std::vector<double> rank;             // by rank: at least 1
   std::vector<double> link;             // by link of the plan: at least 1
   std::vector<double> replica;          // by pipeline: its work, the mean of all being 1

@@ -17,7 +17,7 @@ struct Removal {
   std::vector<bool> ranks;    // by rank: it is as fast as its peers
   std::vector<bool> links;    // by link of the plan: the same
   std::vector<bool> gaps;     // by rank: what it runs and sends starts once it can
-  std::vector<bool> stages;   // by model stage: its work is the mean of all stages
+  std::vector<bool> stages;   // by model stage: each of its ranks has the mean work of all
   bool replicas = false;      // all replicas have equal work
   bool microbatches = false;  // all microbatches of a replica have equal work
   bool jitter = false;        // each op takes as long as is usual for its kind
