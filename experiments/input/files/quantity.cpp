@@ -219,7 +219,13 @@ double positive_quantity(std::string_view option, std::string_view text, Quantit
     throw UsageError(fmt::format("{}: {}", option, error.what()));
   }
   if (value > 0 && value <= 1e18) return value;
-  throw UsageError(fmt::format("{} is {}: expected a number above 0", option, text));
+  throw UsageError(fmt::format("{} is {}: expected a number above 0, at most 1e18", option, text));
+}
+
+std::optional<double> quantity_if_given(std::string_view option, std::string_view text,
+                                        QuantityKind measure) {
+  if (text.empty()) return std::nullopt;
+  return positive_quantity(option, text, measure);
 }
 
 std::string quantity_text(double value, QuantityKind measure) {

@@ -34,6 +34,9 @@ std::optional<double> quantity_in_json(std::string_view json_text,
 
 /// A quantity above 0 of an option, "--timeout". Throws UsageError that names it.
 double positive_quantity(std::string_view option, std::string_view text, QuantityKind measure);
+/// The same; nothing for an empty text.
+std::optional<double> quantity_if_given(std::string_view option, std::string_view text,
+                                        QuantityKind measure);
 
 /// A number in the unit of its kind, for a person: with the unit that leaves at least 1 of it,
 /// "10GB/s", "2µs"; a size in GB or in GiB, whichever is shorter.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
@@ -146,15 +147,9 @@ std::vector<NamedDistribution> distributions_of(const Options& options) {
   return all;
 }
 
-std::optional<double> bandwidth_of(const Options& options) {
-  if (options.bandwidth.empty()) return std::nullopt;
-  const double bandwidth = number_of("--bandwidth", options.bandwidth);
-  if (bandwidth >= 1 && bandwidth <= 1e18) return bandwidth;
-  throw UsageError("--bandwidth: expected 1 to 1e18 bytes a second");
-}
-
 int show_codec(const Options& options) {
-  CodecTrial trial{.bandwidth_bytes_per_s = bandwidth_of(options),
+  CodecTrial trial{.bandwidth_bytes_per_s = quantity_if_given("--bandwidth", options.bandwidth,
+                                                              QuantityKind::bytes_per_s),
                    .distributions = distributions_of(options),
                    .formats = {}};
   const std::size_t values =

@@ -39,17 +39,6 @@ struct Options : Arguments {
                             "NAME", suggested_model_formats);
 };
 
-std::optional<double> quantity(const char* option, const std::string& text, QuantityKind kind) {
-  if (text.empty()) return std::nullopt;
-  try {
-    const double value = quantity_of(text, kind);
-    if (value > 0 && value <= Limits::bytes) return value;
-  } catch (const InputError& error) {
-    throw UsageError(fmt::format("{} {}: {}", option, text, error.what()));
-  }
-  throw UsageError(fmt::format("{} {}: must be above 0 and at most 1e18", option, text));
-}
-
 PlannedModelRequest model_request(const Options& options) {
   return {.path = options.model,
           .file = {.format = options.format, .architecture = {}},
@@ -69,8 +58,8 @@ PartitionRequest request_of(const Options& options) {
   request.microbatches = within("--microbatches", options.microbatches.value_or(4 * request.ranks),
                                 Limits::microbatches);
   request.bandwidth_bytes_per_s =
-      quantity("--bandwidth", options.bandwidth, QuantityKind::bytes_per_s);
-  request.memory_bytes = quantity("--memory", options.memory, QuantityKind::bytes);
+      quantity_if_given("--bandwidth", options.bandwidth, QuantityKind::bytes_per_s);
+  request.memory_bytes = quantity_if_given("--memory", options.memory, QuantityKind::bytes);
   request.exactly = options.exactly;
   std::vector<std::string> settings = options.settings;
   if (!options.transfers.empty()) settings.push_back("transfers=" + options.transfers);

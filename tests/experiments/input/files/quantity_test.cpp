@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "tests/support/program.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
@@ -120,6 +121,17 @@ TEST_CASE("quantities of a document become numbers, other texts stay") {
   CHECK(converted_json(R"({"a_us": "2"})") == nlohmann::json::parse(R"({"a_us": "2"})"));
   CHECK_THROWS_WITH_AS(converted_json(R"({"a": [{"b_us": "2GB"}]})"),
                        doctest::Contains("is not a time"), InputError);
+}
+
+TEST_CASE("bandwidths of commands take units") {
+  const auto codec_over = [](const char* bandwidth) {
+    return run_penstock({"codec", "bfp", "--set", "bits=8", "--bandwidth", bandwidth}, ".");
+  };
+  const auto with_unit = codec_over("2000GB/s");
+  CHECK(with_unit.code == 0);
+  CHECK(with_unit.output == codec_over("2e12").output);
+  CHECK(codec_over("0").errors.starts_with(
+      "penstock: error: --bandwidth is 0: expected a number above 0, at most 1e18"));
 }
 
 }  // namespace penstock::testing
