@@ -24,7 +24,9 @@ class OrderChanges {
 
  private:
   bool comparable(const ScheduleEntry& entry) const;
-  bool takes_chunks(const ScheduleEntry& entry, std::uint32_t chunks) const;
+  bool takes(const ScheduleEntry& entry, std::uint32_t chunks) const {
+    return takes_chunks(entry, layout_.placement.ranks(), chunks);
+  }
   std::uint32_t chunks_under(const ScheduleEntry& entry) const;
   std::vector<std::uint32_t> other_chunks() const;
   void add_schedule(const ScheduleEntry& entry, std::uint32_t chunks);
@@ -68,18 +70,9 @@ bool OrderChanges::comparable(const ScheduleEntry& entry) const {
          entry.weights == layout_.schedule.weights().use;
 }
 
-bool OrderChanges::takes_chunks(const ScheduleEntry& entry, std::uint32_t chunks) const {
-  try {
-    entry.place(layout_.placement.ranks(), chunks);
-    return true;
-  } catch (const RuleError&) {
-    return false;
-  }
-}
-
 /// The present chunk count if the other rule accepts it, else that rule's default.
 std::uint32_t OrderChanges::chunks_under(const ScheduleEntry& entry) const {
-  return takes_chunks(entry, chunks()) ? chunks() : usual_chunks(entry, options_without_settings());
+  return takes(entry, chunks()) ? chunks() : usual_chunks(entry, options_without_settings());
 }
 
 void OrderChanges::add_schedule(const ScheduleEntry& entry, std::uint32_t chunks) {
@@ -107,7 +100,7 @@ void OrderChanges::add_interleaving() {
     counts.insert(chunks());
     counts.erase(chunks_under(*entry));
     for (const std::uint32_t count : counts) {
-      if (takes_chunks(*entry, count)) add_schedule(*entry, count);
+      if (takes(*entry, count)) add_schedule(*entry, count);
     }
   }
 }

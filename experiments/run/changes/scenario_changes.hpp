@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
+#include "schedules/registry.hpp"
 
 namespace penstock {
 
@@ -50,6 +52,9 @@ std::vector<ScenarioChange> changes_of(const Scenario& scenario, const RunResult
 std::vector<ScenarioChange> module_changes(const Scenario& scenario, const Layout& layout);
 std::vector<ScenarioChange> degree_changes(const Scenario& scenario, const Layout& layout);
 std::vector<ScenarioChange> order_changes(const Scenario& scenario, const Layout& layout);
+
+/// Whether a rule places this many chunks on each of some ranks.
+bool takes_chunks(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t chunks);
 
 /// The setting that names another schedule. By name alone it would keep the present options, order
 /// or policy.

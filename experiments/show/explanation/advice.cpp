@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/run/changes/scenario_changes.hpp"
 #include "experiments/show/explanation/explanation.hpp"
+#include "sim/report/idle.hpp"
 #include "sim/report/report.hpp"
 
 namespace penstock {
@@ -105,12 +107,36 @@ Advice tail(const RunResult& result, const Explanation& explanation) {
                   recorded ? "find out whether they wait for slower data replicas; if not, " : "")};
 }
 
-Advice fill_and_drain(const Explanation& explanation, const Report& report) {
-  const double ends = of_all_ranks(explanation.idle.warmup + explanation.idle.drain, report);
-  return {ends,
-          fmt::format("warm-up and drain idle {} of all ranks' time: use more microbatches or "
-                      "more chunks per rank",
-                      percent_text(ends))};
+/// Whether the order may have more chunks on each rank; one without a rule may.
+bool takes_more_chunks(const Layout& layout) {
+  if (layout.rule == nullptr) return true;
+  const std::uint32_t ranks = layout.placement.ranks();
+  const std::uint32_t chunks = std::max(1U, layout.placement.stage_count() / ranks);
+  return takes_chunks(*layout.rule, ranks, 2 * chunks);
+}
+
+Advice fill_and_drain(const RunResult& result, const Explanation& explanation) {
+  const double ends =
+      of_all_ranks(explanation.idle.warmup + explanation.idle.drain, *result.report);
+  return {ends, fmt::format("warm-up and drain idle {} of all ranks' time: use more microbatches{}",
+                            percent_text(ends),
+                            takes_more_chunks(result.layout) ? " or more chunks per rank" : "")};
+}
+
+/// "rank 0 waits longest, 4 µs": by one cause of idle time.
+std::string longest_wait(const Report& report, Time IdleCauses::*cause) {
+  const auto of = [&](const RankReport& rank) { return rank.idle_by_cause.*cause; };
+  const auto longest = std::ranges::max_element(report.ranks, {}, of);
+  const TimeUnit unit = unit_for(report.makespan);
+  return fmt::format("rank {} waits longest, {} {}", longest - report.ranks.begin(),
+                     short_time_text(of(*longest), unit), unit.name);
+}
+
+Advice dependencies(const Explanation& explanation, const Report& report) {
+  const double idle = of_all_ranks(explanation.idle.dependency, report);
+  return {idle, fmt::format("waiting for actions of other ranks idles {} of all ranks' time; {}: "
+                            "balance the stages, or use more microbatches or a longer warm-up",
+                            percent_text(idle), longest_wait(report, &IdleCauses::dependency))};
 }
 
 Advice launches(const Explanation& explanation, const Report& report) {
@@ -162,17 +188,13 @@ Advice contention(const RunResult& result, const Explanation& explanation) {
 }
 
 Advice memory(const Explanation& explanation, const Report& report) {
-  const auto longest = std::ranges::max_element(
-      report.ranks, {}, [](const RankReport& rank) { return rank.idle_by_cause.memory; });
-  const TimeUnit unit = unit_for(report.makespan);
   const double idle = of_all_ranks(explanation.idle.memory, report);
   const double on_path = of_makespan(explanation.waits.memory, report);
   return {std::max(idle, on_path),
           fmt::format("waiting for memory idles {} of all ranks' time and takes {} of the critical "
-                      "path; rank {} waits longest, {} {}: use recomputation or hold fewer "
-                      "activations",
-                      percent_text(idle), percent_text(on_path), longest - report.ranks.begin(),
-                      short_time_text(longest->idle_by_cause.memory, unit), unit.name)};
+                      "path; {}: use recomputation or hold fewer activations",
+                      percent_text(idle), percent_text(on_path),
+                      longest_wait(report, &IdleCauses::memory))};
 }
 
 /// By rank: the actual duration of its actions over that of their classes.
@@ -230,7 +252,8 @@ std::vector<std::string> advice_for(const RunResult& result, const Explanation& 
                           transfers(explanation, report),
                           tail(result, explanation),
                           slower_replicas(result),
-                          fill_and_drain(explanation, report),
+                          fill_and_drain(result, explanation),
+                          dependencies(explanation, report),
                           launches(explanation, report),
                           contention(result, explanation),
                           memory(explanation, report),

@@ -71,7 +71,8 @@ what to change first
 1. transfers take 63.6 % of the critical path: use faster links, smaller activations, or an order with a longer warm-up
 2. warm-up and drain idle 31.8 % of all ranks' time: use more microbatches or more chunks per rank
 3. rank 1 is busy 4.5 % of the run longer than the mean: move layers off it
-4. contention idles 4.5 % of all ranks' time and takes 0.0 % of the critical path; link 0>1 is busy 54.5 % of the run: use more bandwidth there or smaller activations
+4. waiting for actions of other ranks idles 4.5 % of all ranks' time; rank 1 waits longest, 1 µs: balance the stages, or use more microbatches or a longer warm-up
+5. contention idles 4.5 % of all ranks' time and takes 0.0 % of the critical path; link 0>1 is busy 54.5 % of the run: use more bandwidth there or smaller activations
 )");
 }
 
@@ -195,6 +196,27 @@ TEST_CASE("a run dominated by launches is told so, in the path, in its gaps and 
   CHECK(text.find("   7  77.8 %  waiting for launch\n") != std::string::npos);
   CHECK(text.find("launch 3   0B0 waited for its launch\n") != std::string::npos);
   CHECK(explanation_json(result, explanation)["critical_path_launch_us"] == 7.0);
+}
+
+// Rank 0 runs its forwards at 0-1 and 1-2 and waits until 4 for its first backward, 4-6 and 7-9: 3
+// of 18 us, as much as rank 1 is idle in warm-up and drain. 1F1B takes one chunk on each rank.
+TEST_CASE("waits for other ranks are told, and more chunks only where the order takes them") {
+  const auto advice = [](const std::string& schedule, std::size_t stages) {
+    const nlohmann::json stage{{"forward_us", 1}, {"backward_us", 2}};
+    const nlohmann::json scenario{
+        {"model", {{"stages", std::vector<nlohmann::json>(stages, stage)}}},
+        {"hardware", {{"name", "ideal"}}},
+        {"schedule", {{"name", schedule}, {"microbatches", 2}}}};
+    return explain(run(parse_scenario(scenario.dump(), "s.json"))).advice;
+  };
+  CHECK(advice("1f1b", 2) ==
+        std::vector<std::string>{
+            "warm-up and drain idle 16.7 % of all ranks' time: use more microbatches",
+            "waiting for actions of other ranks idles 16.7 % of all ranks' time; rank 0 waits "
+            "longest, 3 µs: balance the stages, or use more microbatches or a longer warm-up"});
+  const auto two_chunks = advice("interleaved-1f1b", 4);
+  const auto more = [](const std::string& one) { return one.ends_with("or more chunks per rank"); };
+  CHECK(std::count_if(two_chunks.begin(), two_chunks.end(), more) == 1);
 }
 
 TEST_CASE("a rank that is slower than the model says is named") {
