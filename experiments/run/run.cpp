@@ -10,6 +10,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/profiles/profile_rows.hpp"
 #include "experiments/run/chain.hpp"
+#include "experiments/run/chance_notes.hpp"
 #include "experiments/run/codec_report.hpp"
 #include "experiments/run/layout/codec_costs.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
@@ -238,6 +239,8 @@ void add_report(RunResult& result) {
   }
   note_sums(result);
   note_free_sums(result);
+  const auto idle = chance_without_effect(*result.plan, layout);
+  result.notes.insert(result.notes.end(), idle.begin(), idle.end());
   note_replicas(result);
   if (layout.overheads.warm_up_us.value_or(0) > 0) {
     result.first_iteration_us = to_us(makespan) + *layout.overheads.warm_up_us;

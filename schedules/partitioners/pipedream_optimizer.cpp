@@ -52,6 +52,20 @@ Cut cut_by_groups(const CutProblem& problem, std::uint32_t devices) {
   return cut;
 }
 
+/// Throws InputError for groups that the cut would ignore.
+void check_servers(const CutSettings& settings, bool replicas) {
+  if (settings.servers > 1 && !replicas) {
+    throw InputError("/partition/servers",
+                     "as many stages as asked have no replicas to spread over servers: leave it "
+                     "out, or cut with penstock partition --devices");
+  }
+  if (settings.server_bandwidth_bytes_per_s && settings.servers == 1) {
+    throw InputError("/partition/server_bandwidth_bytes_per_s",
+                     "it needs several groups of devices: give /partition/servers, or leave it "
+                     "out");
+  }
+}
+
 /// Spreads devices over stages, as many as is best. A pipeline of as many stages as asked has one
 /// device for each.
 Cut cut(const CutProblem& problem) {
@@ -59,9 +73,9 @@ Cut cut(const CutProblem& problem) {
   const std::uint32_t devices = problem.devices > 0 ? problem.devices
                                 : replicas          ? problem.ranks
                                                     : stages_to_fill(problem);
-  Cut result = replicas && problem.settings.servers > 1
-                   ? cut_by_groups(problem, devices)
-                   : best_graph_cut(problem, devices, replicas);
+  check_servers(problem.settings, replicas);
+  Cut result = problem.settings.servers > 1 ? cut_by_groups(problem, devices)
+                                            : best_graph_cut(problem, devices, replicas);
   add_note(problem, result);
   return result;
 }

@@ -121,11 +121,17 @@ Placement given_placement(const Scenario& scenario, std::uint32_t ranks) {
   for (Stage stage : Numbers<Stage>(static_cast<std::uint32_t>(scenario.partition.ranks.size()))) {
     chain.push_back(stage);
   }
+  Placement placement;
   try {
-    return Placement::given(ranks, scenario.partition.ranks, {chain});
+    placement = Placement::given(ranks, scenario.partition.ranks, {chain});
   } catch (const InputError& error) {
     throw InputError("/partition/ranks", error.what());
   }
+  const auto& chunks = scenario.parallel.chunks;
+  if (!chunks || std::uint64_t{*chunks} * ranks == placement.slots()) return placement;
+  throw InputError("/parallel/chunks",
+                   fmt::format("it is {}, but /partition/ranks has {} on {}: leave it out", *chunks,
+                               counted(chain.size(), "stage"), counted(ranks, "rank")));
 }
 
 void spread_ranks(const Scenario& scenario, Layout& layout) {
