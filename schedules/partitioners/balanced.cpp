@@ -26,6 +26,7 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry balanced_entry{
-    "balanced", "the shortest longest stage of a chain, exact; with or without transfers", cut};
+    "balanced", "the shortest longest stage of a chain, exact; with or without transfers", cut,
+    "transfers"};
 
 }  // namespace penstock::balanced_file

@@ -394,11 +394,11 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry device_speeds_entry{
-    "devices",
-    "devices of different speed and memory: in the given order, or in the best one",
-    cut,
-    "speeds, memories_bytes, keep_order",
-    /*needs_costs=*/true,
-    /*follows_order=*/true};
+    .name = "devices",
+    .summary = "devices of different speed and memory: in the given order, or in the best one",
+    .cut = cut,
+    .settings = "transfers, speeds, memories_bytes, keep_order",
+    .follows_order = true,
+    .keeps_capacity = true};
 
 }  // namespace penstock::device_speeds_file

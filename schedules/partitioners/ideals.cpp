@@ -14,7 +14,10 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry ideals_entry{
-    "ideals", "stages of a graph, not only of a chain, exact over all down-closed sets", cut,
-    "most_ideals, published, counts_first_output"};
+    .name = "ideals",
+    .summary = "stages of a graph, not only of a chain, exact over all down-closed sets",
+    .cut = cut,
+    .settings = "transfers, most_ideals, published, counts_first_output",
+    .spreads_devices = true};
 
 }  // namespace penstock::ideals_file

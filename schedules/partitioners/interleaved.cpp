@@ -191,6 +191,6 @@ Cut cut(const CutProblem& problem) {
 
 constinit extern const PartitionerEntry interleaved_entry{
     "interleaved", "several stages per rank: the least load of the busiest rank, local search", cut,
-    "contiguous, evaluations, seed"};
+    "transfers, contiguous, evaluations, seed"};
 
 }  // namespace penstock::interleaved_file

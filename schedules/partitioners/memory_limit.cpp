@@ -46,11 +46,11 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry memory_limit_entry{
-    "memory",
-    "the shortest longest stage within a capacity, exact; without one, the least memory",
-    cut,
-    "",
-    /*needs_costs=*/true,
-    /*follows_order=*/true};
+    .name = "memory",
+    .summary = "the shortest longest stage within a capacity, exact; without one, the least memory",
+    .cut = cut,
+    .settings = "transfers",
+    .follows_order = true,
+    .keeps_capacity = true};
 
 }  // namespace penstock::memory_limit_file

@@ -83,7 +83,12 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry pipedream_optimizer_entry{
-    "pipedream", "stages with replicas in the cost model of PipeDream, flat or by servers", cut,
-    "most_ideals, published, counts_first_output, servers, server_bandwidth_bytes_per_s"};
+    .name = "pipedream",
+    .summary = "stages with replicas in the cost model of PipeDream, flat or by servers",
+    .cut = cut,
+    .settings =
+        "transfers, most_ideals, published, counts_first_output, servers, "
+        "server_bandwidth_bytes_per_s",
+    .spreads_devices = true};
 
 }  // namespace penstock::pipedream_optimizer_file

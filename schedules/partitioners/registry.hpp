@@ -14,10 +14,12 @@ struct PartitionerEntry {
   /// Cuts into `stages` stages, exactly or at most. Throws InputError when there are too few layers
   /// or no cut meets the limits.
   Cut (*cut)(const CutProblem& problem);
-  std::string_view settings = "";  // it reads, apart from transfers: "evaluations, seed"
+  std::string_view settings = "";  // it reads: "transfers, evaluations, seed"
   bool needs_costs = true;         // layers need their times
   bool follows_order = false;      // the cut, or what fits, depends on the order of actions
   bool simulates = false;          // takes a simulation for each of many cuts
+  bool keeps_capacity = false;     // of each stage
+  bool spreads_devices = false;    // over stages, as replicas
 };
 
 /// All partitioners, by name.

@@ -57,12 +57,12 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry simulated_entry{
-    "simulated",
-    "the shortest step by the engine; exact up to a million cuts, else local search",
-    cut,
-    "evaluations, seed",
-    /*needs_costs=*/true,
-    /*follows_order=*/true,
-    /*simulates=*/true};
+    .name = "simulated",
+    .summary = "the shortest step by the engine; exact up to a million cuts, else local search",
+    .cut = cut,
+    .settings = "transfers, evaluations, seed",
+    .follows_order = true,
+    .simulates = true,
+    .keeps_capacity = true};
 
 }  // namespace penstock::simulated_file

@@ -64,8 +64,7 @@ void check_settings(const json& section, const std::string& partitioner) {
   const PartitionerEntry* entry = find_named(partitioner_entries(), partitioner);
   if (entry == nullptr) return;  // reported with the known names elsewhere
   for (const Field& field : setting_fields().fields) {
-    if (!section.contains(field.key) || field.key == "transfers") continue;
-    if (is_listed(entry->settings, field.key)) continue;
+    if (!section.contains(field.key) || is_listed(entry->settings, field.key)) continue;
     const bool reads_none = entry->settings.empty();
     throw InputError(fmt::format("/partition/{}", field.key),
                      fmt::format("the partitioner \"{}\" does not read it; it reads {}",

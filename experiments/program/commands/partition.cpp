@@ -1,10 +1,16 @@
+#include <fmt/ranges.h>
+
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/scenario/partition_section.hpp"
 #include "experiments/plan/cuts/partitioning.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "schedules/partitioners/registry.hpp"
 #include "sim/base/limits.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock::partition_file {
 namespace {
@@ -48,6 +54,32 @@ PlannedModelRequest model_request(const Options& options) {
           .tensor = within_if_given("--tensor", options.tensor, Limits::ranks)};
 }
 
+/// Throws UsageError for an option that the method does not read. Pictures show transfers and the
+/// capacity, and the devices may stand for ranks.
+void check_read(const Options& options) {
+  const PartitionerEntry* method = find_named(partitioner_entries(), options.method);
+  if (method == nullptr) return;  // reported with the known names elsewhere
+  const auto check = [&](const char* option, bool given, auto reads) {
+    if (!given || reads(*method)) return;
+    std::vector<std::string_view> others;
+    for (const PartitionerEntry* one : partitioner_entries()) {
+      if (reads(*one)) others.push_back(one->name);
+    }
+    throw UsageError(fmt::format("{}: the partitioner \"{}\" does not read it; it goes with {}",
+                                 option, method->name, fmt::join(others, ", ")));
+  };
+  const auto transfers = [](const PartitionerEntry& one) {
+    return is_listed(one.settings, "transfers");
+  };
+  const bool draws = !options.svg.empty() || !options.png.empty();
+  check("--devices", options.devices && options.ranks,
+        std::mem_fn(&PartitionerEntry::spreads_devices));
+  check("--memory", !options.memory.empty() && !draws,
+        std::mem_fn(&PartitionerEntry::keeps_capacity));
+  check("--bandwidth", !options.bandwidth.empty() && !draws, transfers);
+  check("--transfers", !options.transfers.empty(), transfers);
+}
+
 PartitionRequest request_of(const Options& options) {
   PartitionRequest request;
   request.model = model_request(options);
@@ -61,6 +93,7 @@ PartitionRequest request_of(const Options& options) {
       quantity_if_given("--bandwidth", options.bandwidth, QuantityKind::bytes_per_s);
   request.memory_bytes = quantity_if_given("--memory", options.memory, QuantityKind::bytes);
   request.exactly = options.exactly;
+  check_read(options);
   std::vector<std::string> settings = options.settings;
   if (!options.transfers.empty()) settings.push_back("transfers=" + options.transfers);
   request.settings = cut_settings_of(settings, options.method);

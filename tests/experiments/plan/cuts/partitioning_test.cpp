@@ -203,4 +203,28 @@ TEST_CASE("partition: options that shape layers by kind are refused where layers
   }
 }
 
+TEST_CASE("partition: options that a method does not read are refused") {
+  const testing::Scratch scratch;
+  const std::string path = scratch.file("graph.txt", diamond);
+  const auto errors = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"partition", path, "--ranks", "2", "--method"});
+    return testing::run_penstock(options, ".").errors;
+  };
+  CHECK(
+      errors({"gpipe", "--memory", "1GB"})
+          .starts_with("penstock: error: --memory: the partitioner \"gpipe\" does not read it; it "
+                       "goes with devices, memory, simulated"));
+  CHECK(errors({"balanced", "--devices", "4"})
+            .starts_with("penstock: error: --devices: the partitioner \"balanced\" does not read "
+                         "it; it goes with ideals, pipedream"));
+  const std::string linked =
+      ": the partitioner \"gpipe\" does not read it; it goes with balanced, devices, ideals, "
+      "interleaved, memory, pipedream, simulated";
+  CHECK(errors({"gpipe", "--bandwidth", "1GB/s"})
+            .starts_with("penstock: error: --bandwidth" + linked));
+  CHECK(errors({"gpipe", "--transfers", "none"})
+            .starts_with("penstock: error: --transfers" + linked));
+  CHECK(errors({"memory", "--memory", "1GB", "--bandwidth", "1GB/s"}).empty());
+}
+
 }  // namespace penstock
