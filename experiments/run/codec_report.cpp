@@ -118,8 +118,9 @@ double stash_bits(const CodecReport& report) {
   double kept = 0, bits = 0;
   for (const StageCoding& stage : report.stages) {
     kept += stage.kept_bytes;
-    bits += stage.kept_bytes * (stage.stash ? report.measured_as(stage.stash->codec).bits_per_value
-                                            : report.plain_bits);
+    const double coded = stage.stash ? stage.stash->plain_bytes : 0;
+    bits += (stage.kept_bytes - coded) * report.plain_bits;
+    if (coded > 0) bits += coded * report.measured_as(stage.stash->codec).bits_per_value;
   }
   return kept == 0 ? report.plain_bits : bits / kept;
 }

@@ -105,6 +105,7 @@ void add_gate(LayerWork& work, const Heads& heads, const CellShape& shape) {
   const double bytes = shape.tokens() * shape.activation_size * heads.size * heads.own_queries;
   add_vector(work, 3 * bytes, 5 * bytes);
   work.kept_bytes += bytes * shape.kept_share();
+  work.uncoded_bytes += narrowed(shape.kept_share(), bytes * shape.kept_share());
 }
 
 void add_projections(LayerWork& work, const LayerNumbers& numbers, const Heads& heads,
@@ -119,8 +120,11 @@ void add_projections(LayerWork& work, const LayerNumbers& numbers, const Heads& 
   const double input = work.input_bytes * shape.kept_share();
   // The attention kernel keeps its output too.
   const double cast = shape.kept_share() < 1 ? number * values * shape.kept_share() : 0;
-  const double of_kernel = number * (numbers.is("flash") ? shape.attention_share : 1);
-  work.kept_bytes = input + of_kernel * (heads.own_projected() + values) + cast;
+  const double kernel_share = numbers.is("flash") ? shape.attention_share : 1;
+  const double of_kernel = number * kernel_share * (heads.own_projected() + values);
+  work.kept_bytes = input + of_kernel + cast;
+  work.uncoded_bytes =
+      narrowed(shape.kept_share(), input + cast) + narrowed(kernel_share, of_kernel);
   work.weight_bytes = input + (cast > 0 ? cast : number * values);
   work.pending_weight_bytes = number * (heads.own_projected() + heads.hidden);
   work.workspace_bytes = number * heads.own_projected();

@@ -43,6 +43,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.input_bytes = token_number_bytes * shape.tokens();
   work.output_bytes = outside * shape.activation_size;
   work.kept_bytes = work.input_bytes + (numbers.is("dropout") ? outside : 0);
+  work.uncoded_bytes = work.kept_bytes;  // numbers of tokens, and the mask
   work.pending_weight_bytes = work.output_bytes;
   add_kernels(work, numbers, shape);
   leave_tensor_group(work, shape, hidden, Pass::backward_weight);

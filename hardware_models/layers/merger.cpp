@@ -35,6 +35,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.input_bytes = outside * hidden;
   work.output_bytes = outside * out / patches_of_token;
   work.kept_bytes = work.input_bytes * (1 + shape.kept_share()) + number * own * 2;
+  work.uncoded_bytes = narrowed(shape.kept_share(), work.input_bytes * shape.kept_share());
   work.weight_bytes = work.input_bytes * shape.kept_share() + number * own;
   work.pending_weight_bytes = number * (own + out);
   work.workspace_bytes = number * own;

@@ -29,6 +29,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   const double bytes = shape.tokens_outside_tensor() * whole.hidden * shape.activation_size;
   work.input_bytes = work.output_bytes = bytes;
   work.kept_bytes = bytes * shape.kept_share();
+  work.uncoded_bytes = narrowed(shape.kept_share(), work.kept_bytes);
   work.weight_bytes = work.kept_bytes;
   count_dense_flops(work, weights_of(whole), tokens_of_all(shape));
   add_feed_forward(work, own, shape, "mlp_activation");

@@ -150,6 +150,7 @@ void add_router(LayerWork& work, const Mixture& mixture, const CellShape& shape)
   add_vector(work, 2 * scores, 3 * scores);
   work.pending_weight_bytes += scores;
   keep(work, scores);
+  work.uncoded_bytes += scores;
 }
 
 /// A kernel that permutes tokens, in F and in I.
@@ -182,6 +183,7 @@ void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shap
   }
   const double inputs = experts ? bytes * shape.kept_share() : 0;
   keep(work, inputs + (after ? bytes : 0));
+  work.uncoded_bytes += narrowed(shape.kept_share(), inputs);
   work.weight_bytes = (before ? work.input_bytes : 0) + inputs;
   if (!mixture.pieces.whole() && !after) work.output_bytes = bytes;
 }
@@ -198,6 +200,7 @@ void add_projections(LayerWork& work, const Mixture& mixture, const CellShape& s
   if (!after) return;
   add_dense(work, {mixture.sent, mixture.latent, mixture.hidden}, shape.activation_size);
   keep(work, bytes * shape.kept_share());  // what comes back
+  work.uncoded_bytes += narrowed(shape.kept_share(), bytes * shape.kept_share());
   work.weight_bytes = work.weight_bytes.value_or(0) + bytes * shape.kept_share();
   work.pending_weight_bytes += work.output_bytes;
 }

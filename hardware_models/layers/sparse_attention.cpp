@@ -65,6 +65,7 @@ void add_choice(LayerWork& work, const Indexer& indexer, double keys, const Cell
   const double kept = tokens * std::min(indexer.chosen, shape.sequence) * index_bytes;
   work.kernels.push_back(vector_kernel(Pass::forward, tokens * keys * score_bytes + kept));
   work.kept_bytes += kept;
+  work.uncoded_bytes += kept;
   if (shape.context == 1) return;
   work.collectives.push_back({.pass = Pass::forward,
                               .kind = CollectiveKind::ring_exchange,

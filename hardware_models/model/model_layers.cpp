@@ -48,11 +48,13 @@ void select_all(LayerWork& part) {
 
 void select_inside(LayerWork& part, const Operators& operators) {
   part.kept_selective_bytes = part.kept_bytes;
+  part.uncoded_selective_bytes = part.uncoded_bytes;
   for (const NamedOperator& one : part.operators) {
     if (!holds(operators, one.name)) continue;
     select(part.kernels, one.kernel, one.kernels_end);
     select(part.collectives, one.collective, one.collectives_end);
     part.kept_selective_bytes -= one.kept_bytes;
+    part.uncoded_selective_bytes -= one.uncoded_bytes;
   }
 }
 
@@ -81,6 +83,9 @@ void keep(Layer& layer, const LayerWork& work, RecomputeScope scope) {
   const double again = work.kept_bytes - kept;
   const double needed = needed_by_weight(work);
   layer.stash_bytes = kept;
+  layer.uncoded_bytes = scope == RecomputeScope::selected ? work.uncoded_selective_bytes
+                        : scope == RecomputeScope::blocks ? 0
+                                                          : work.uncoded_bytes;
   layer.pending_weight_bytes = work.pending_weight_bytes;
   layer.workspace_bytes = work.workspace_bytes;
   if (scope == RecomputeScope::whole_stages) {

@@ -52,10 +52,10 @@ auto costs_of(const Layer& layer) {
                   layer.backward_weight_us, layer.recompute_us, layer.exchange_us,
                   layer.activation_bytes, layer.stash_bytes, layer.freed_by_input_bytes,
                   layer.offloaded_bytes, layer.parameter_bytes, layer.recomputed_bytes,
-                  layer.workspace_bytes, layer.pending_weight_bytes, layer.selective,
-                  layer.expert_parameter_bytes, layer.gathered_share, layer.copies, layer.spread,
-                  layer.expert_copies, layer.expert_spread, layer.cut_evenly, layer.at_an_end,
-                  layer.module, layer.work);
+                  layer.uncoded_bytes, layer.workspace_bytes, layer.pending_weight_bytes,
+                  layer.selective, layer.expert_parameter_bytes, layer.gathered_share, layer.copies,
+                  layer.spread, layer.expert_copies, layer.expert_spread, layer.cut_evenly,
+                  layer.at_an_end, layer.module, layer.work);
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ struct Layer {
   double offloaded_bytes = 0;         // kept in host memory instead, between F and B or I
   double parameter_bytes = 0;
   double recomputed_bytes = 0;      // what recomputation restores, or would
+  double uncoded_bytes = 0;         // of it, or else of stash_bytes, what codecs leave alone
   double workspace_bytes = 0;       // temporary memory of any of its passes
   double pending_weight_bytes = 0;  // kept by I for W
 

@@ -48,15 +48,25 @@ double kept_bytes(const Layer& layer, bool whole) {
   return layer.stash_bytes + (whole ? layer.recomputed_bytes : 0);
 }
 
+/// Of these, what codecs leave alone.
+double uncoded_bytes(const Layer& layer, bool whole) {
+  const bool restored = !whole && layer.recomputed_bytes > 0;
+  return restored ? 0 : std::min(layer.uncoded_bytes, kept_bytes(layer, whole));
+}
+
 Coded encode_kept(const Layout& layout, const CodecSpec& codec, bool whole, Layer& layer,
                   CodecTimes& times) {
-  const double bytes = kept_bytes(layer, whole);
-  Coded kept = coded(layout, codec, bytes);
+  const double uncoded = uncoded_bytes(layer, whole);
+  Coded kept = coded(layout, codec, kept_bytes(layer, whole) - uncoded);
   const double packed_share = packed_share_of(layout, codec);
+  const auto pack = [&](double apart, double& bytes) {
+    bytes = apart + (bytes - apart) * packed_share;
+  };
   layer.freed_by_input_bytes = 0;  // packed activations are freed together
-  layer.stash_bytes *= packed_share;
-  if (whole) layer.recomputed_bytes *= packed_share;
-  layer.workspace_bytes += bytes;
+  const double in_stash = layer.recomputed_bytes > 0 ? 0 : uncoded;
+  pack(in_stash, layer.stash_bytes);
+  if (whole) pack(uncoded - in_stash, layer.recomputed_bytes);
+  layer.workspace_bytes += kept.plain_bytes;
   times.forward_us += kept.encode_us;
   times.backward_us += kept.decode_us;
   times.backward_weight_us += kept.decode_us;
@@ -73,7 +83,7 @@ void encode_stash(const StageFormats& formats, Layout& layout, TimesByLayer& tim
       Layer& layer = layout.model.layers[index(number)];
       const double bytes = kept_bytes(layer, whole);
       coding.kept_bytes += bytes;
-      if (!formats.stash[stage] || bytes == 0) continue;
+      if (!formats.stash[stage] || bytes == uncoded_bytes(layer, whole)) continue;
       add(encode_kept(layout, *formats.stash[stage], whole, layer, times[index(number)]),
           coding.stash);
     }

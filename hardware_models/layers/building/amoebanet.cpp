@@ -102,7 +102,10 @@ class Cell {
     vector(bytes_of(from) + bytes_of(to));
     if (!from.kept) work_.kept_bytes += bytes_of(from);
     from.kept = true;
-    if (maximum) work_.kept_bytes += bytes_of(to) / shape_.activation_size * index_bytes;
+    if (!maximum) return;
+    const double indices = bytes_of(to) / shape_.activation_size * index_bytes;
+    work_.kept_bytes += indices;
+    work_.uncoded_bytes += indices;
   }
 
   State apply(const CellStep& step, const CellTable& table) {

@@ -47,6 +47,8 @@ void append(LayerWork& block, LayerWork part) {
   block.output_bytes = part.output_bytes;
   block.handing_on = std::move(part.handing_on);
   block.kept_selective_bytes += part.kept_selective_bytes;
+  block.uncoded_selective_bytes += part.uncoded_selective_bytes;
+  block.uncoded_bytes += part.uncoded_bytes;
   block.weight_bytes = needed_by_weight(block) + needed_by_weight(part);
   block.kept_bytes += part.kept_bytes;
   block.pending_weight_bytes += part.pending_weight_bytes;
@@ -80,13 +82,17 @@ void add_vector(LayerWork& work, double forward_bytes, double backward_bytes) {
 }
 
 NamedOperator begin_operator(const LayerWork& work, std::string_view name) {
-  return {.name = name, .kernel = work.kernels.size(), .collective = work.collectives.size()};
+  return {.name = name,
+          .kernel = work.kernels.size(),
+          .collective = work.collectives.size(),
+          .uncoded_bytes = work.uncoded_bytes};
 }
 
 void end_operator(LayerWork& work, NamedOperator one, double kept_bytes) {
   one.kernels_end = work.kernels.size();
   one.collectives_end = work.collectives.size();
   one.kept_bytes = kept_bytes;
+  one.uncoded_bytes = work.uncoded_bytes - one.uncoded_bytes;
   work.operators.push_back(one);
 }
 
@@ -120,6 +126,7 @@ void add_residual(LayerWork& work, const CellShape& shape, double hidden, bool d
   const double masked = dropout ? 2 * numbers * shape.activation_size + mask : 0;
   add_vector(work, sum + mask, sum + masked);
   work.kept_bytes += mask;
+  work.uncoded_bytes += mask;
 }
 
 double tokens_of_all(const CellShape& shape) {
@@ -202,6 +209,7 @@ void add_feed_forward(LayerWork& work, const FeedForward& network, const CellSha
   add_dense(work, {rows, hidden, wide(network), networks}, shape.activation_size);
   const NamedOperator between = begin_operator(work, activation);
   add_vector(work, inside, inside + gradient);
+  work.uncoded_bytes += narrowed(shape.kept_share(), number * intermediate * shape.kept_share());
   if (!activation.empty()) end_operator(work, between, number * intermediate);
   add_dense(work, {rows, intermediate, hidden, networks}, shape.activation_size);
   work.kept_bytes += kept;

@@ -19,6 +19,7 @@ struct NamedOperator {
   std::size_t kernel = 0, kernels_end = 0;
   std::size_t collective = 0, collectives_end = 0;
   double kept_bytes = 0;
+  double uncoded_bytes = 0;  // of them
 };
 
 /// The sizes, memory and kernels of one layer. Bytes, kernels and collectives are per device and
@@ -37,6 +38,8 @@ struct LayerWork {
   double output_bytes = 0;          // input of the next layer
   double kept_bytes = 0;            // from F to the end of B, input included
   double kept_selective_bytes = 0;  // with selective recomputation, of a block
+  // Of both, what codecs leave alone: masks, indices, sums in fp32, values in a low precision.
+  double uncoded_bytes = 0, uncoded_selective_bytes = 0;
   std::optional<double>
       weight_bytes;                 // of kept_bytes, what W reads: inputs of products; default all
   double pending_weight_bytes = 0;  // gradients of outputs kept for W
@@ -62,6 +65,9 @@ void close_with_product(LayerWork& work);
 inline double needed_by_weight(const LayerWork& work) {
   return work.weight_bytes.value_or(work.kept_bytes);
 }
+
+/// Of bytes that are kept in this share of the model's precision, those that codecs leave alone.
+inline double narrowed(double share, double bytes) { return share < 1 ? bytes : 0; }
 
 /// Appends a part to a block: sizes add up, but the block has one input and one output, and parts
 /// run in turn. Named operators stay behind.
@@ -111,7 +117,7 @@ void add_vector(LayerWork& work, double forward_bytes, double backward_bytes);
 /// An operator that begins with the next kernel or collective of a layer.
 NamedOperator begin_operator(const LayerWork& work, std::string_view name);
 /// Ends it with the last one, and adds it to the layer. `kept_bytes` of the layer's are not kept
-/// when it is recomputed.
+/// when it is recomputed, nor what has become uncoded since its begin.
 void end_operator(LayerWork& work, NamedOperator one, double kept_bytes);
 
 /// Adds a collective of a group; the bytes are those of the whole tensor.

@@ -47,6 +47,7 @@ void add_flash(LayerWork& work, const CoreAttention& core, const CellShape& shap
   kernel.bytes = 2 * numbers * shape.attention_size() + log_sums;
   work.kernels.push_back(kernel);
   work.kept_bytes += log_sums;
+  work.uncoded_bytes += log_sums;
   if (kernel.narrows) add_casts(work, core, shape);
 }
 
@@ -78,6 +79,7 @@ void add_scores(LayerWork& work, const CoreAttention& core, const CellShape& sha
   work.kernels.push_back(vector_kernel(Pass::forward, 2 * bytes + scores));
   work.kernels.push_back(vector_kernel(Pass::backward_input, 2 * bytes + scores));
   work.kept_bytes += bytes + scores;
+  work.uncoded_bytes += scores;  // the mask
 }
 
 void add_ring(LayerWork& work, const CoreAttention& core, const CellShape& shape) {

@@ -44,7 +44,9 @@ void add_down(LayerWork& work, const Latent& latent, const CellShape& shape) {
   const double latents = latent.queries + latent.keys + latent.rope;
   add_dense(work, {tokens, latent.hidden, latents}, shape.activation_size);
   add_vector(work, 2 * number * latent.norms(), 3 * number * latent.norms());
-  work.kept_bytes += number * (latents + latent.norms() * shape.kept_share());
+  const double normed = number * latent.norms() * shape.kept_share();
+  work.kept_bytes += number * latents + normed;
+  work.uncoded_bytes += narrowed(shape.kept_share(), normed);
   work.pending_weight_bytes += number * latents;
 }
 
@@ -57,7 +59,9 @@ void add_up(LayerWork& work, const Latent& latent, double heads, bool flash,
   const NamedOperator up = begin_operator(work, up_projection);
   add_dense(work, {tokens, from, heads * latent.key}, shape.activation_size);
   add_dense(work, {tokens, latent.keys, heads * expanded}, shape.activation_size);
-  const double of_kernel = number * heads * (flash ? shape.attention_share : 1);
+  const double kernel_share = flash ? shape.attention_share : 1;
+  const double of_kernel = number * heads * kernel_share;
+  work.uncoded_bytes += narrowed(kernel_share, of_kernel * (2 * latent.key + latent.value));
   end_operator(work, up, of_kernel * (2 * latent.key + latent.value));
   add_dense(work, {tokens, heads * latent.value, latent.hidden}, shape.activation_size);
   // The attention kernel keeps its output too.
@@ -65,6 +69,7 @@ void add_up(LayerWork& work, const Latent& latent, double heads, bool flash,
   const double cast = share < 1 ? heads * latent.value * share : 0;
   const double output = cast > 0 ? cast : heads * latent.value;
   work.kept_bytes += of_kernel * (2 * latent.key + 2 * latent.value) + number * cast;
+  work.uncoded_bytes += narrowed(kernel_share, of_kernel * latent.value) + number * cast;
   work.weight_bytes =
       work.input_bytes * share + number * ((latent.queries + latent.keys) * share + output);
   work.pending_weight_bytes += number * (heads * (latent.key + expanded) + latent.hidden);
@@ -83,6 +88,7 @@ LayerWork latent_attention(const LayerNumbers& numbers, const CellShape& shape, 
   work.input_bytes = work.output_bytes =
       shape.tokens_outside_tensor() * latent.hidden * shape.activation_size;
   work.kept_bytes = work.input_bytes * shape.kept_share();
+  work.uncoded_bytes = narrowed(shape.kept_share(), work.kept_bytes);
   count_dense_flops(work, latent.down() + latent.up(numbers["heads"]), tokens_of_all(shape));
   add_down(work, latent, shape);
   add_up(work, latent, heads, numbers.is("flash"), shape);

@@ -68,6 +68,7 @@ void add_recurrence(LayerWork& work, const Recurrence& layer,
   add_exchange(work, layer, shape);
   // The scan's result is kept before the norm and after it.
   work.kept_bytes = input + number * (layer.projected + layer.inner + layer.kept) + result;
+  work.uncoded_bytes += narrowed(shape.kept_share(), input + result);
   work.weight_bytes = input + number * layer.convolved + result;
   work.pending_weight_bytes = number * (layer.projected + layer.hidden);
   work.workspace_bytes += number * layer.projected;
