@@ -256,17 +256,21 @@ CUTS = {"balanced": ["--exactly"], "devices": ["speeds=[1,1,0.5]", "keep_order=f
         "least_traffic": ["balance=1.5"], "memory": ["--memory 40MB", "--memory 1GB"],
         "pipedream": ["published=true", "servers=2"], "simulated": ["evaluations=50"]}
 
+UNLINKED = {"even", "gpipe", "least_traffic"}  # count no transfers
+
 
 def partition_commands(draw, models):
     for name in PROFILES:
         for method in METHODS:
-            ranks, links = draw.choice([2, 3, 4]), draw.choice(["", " --bandwidth 10GB/s"])
+            ranks, linked = draw.choice([2, 3, 4]), method not in UNLINKED
+            links = draw.choice(["", " --bandwidth 10GB/s"]) if linked else ""
             command = f"partition made/{name} --ranks {ranks} --method {method}{links}"
             command += " --devices 4" if method == "pipedream" else ""
             command += " --chunks 2" if method == "interleaved" else ""
             yield command
             transfers = draw.choice(["none", "overlap", "serial"])
-            yield f"{command}{'' if links else ' --bandwidth 1GB/s'} --json --transfers {transfers}"
+            priced = f"{'' if links else ' --bandwidth 1GB/s'} --transfers {transfers}"
+            yield f"{command}{priced if linked else ''} --json"
             for option in CUTS.get(method, []):
                 yield command + (f" {option}" if option[0] == "-" else f" --set '{option}'")
             yield f"{command} --microbatches 6 --svg out/cut.svg --png out/cut.png"
