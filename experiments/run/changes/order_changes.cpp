@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <utility>
 
@@ -106,6 +107,15 @@ void OrderChanges::add_interleaving() {
 }
 
 }  // namespace
+
+bool takes_chunks(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t chunks) {
+  try {
+    entry.place(ranks, chunks);
+    return true;
+  } catch (const RuleError&) {
+    return false;
+  }
+}
 
 std::string schedule_setting(const ScheduleEntry& entry, const Layout& layout) {
   if (layout.rule != nullptr && layout.options.settings.empty()) {
