@@ -15,7 +15,6 @@
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/throughput.hpp"
 #include "experiments/run/training_cost.hpp"
-#include "hardware_models/times/profile_lookup.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/costs/priced_plan.hpp"

@@ -1,6 +1,5 @@
 #include <array>
 
-#include "hardware_models/layers/building/core_attention.hpp"
 #include "hardware_models/layers/building/recurrence.hpp"
 #include "hardware_models/layers/registry.hpp"
 

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "hardware_models/collectives/registry.hpp"
-#include "hardware_models/links/groups.hpp"
 #include "hardware_models/spec/hardware_spec.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "sim/model/model_graph.hpp"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string>
-
 #include "sim/base/error.hpp"
 #include "sim/plan/plan.hpp"
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"

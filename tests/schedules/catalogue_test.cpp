@@ -1,13 +1,10 @@
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "schedules/registry.hpp"
-#include "sim/base/error.hpp"
-#include "sim/base/named.hpp"
 #include "sim/order/schedule.hpp"
 #include "tests/support/ruled_system.hpp"
 

@@ -1,8 +1,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/order/schedule.hpp"

@@ -6,7 +6,6 @@
 
 #include "experiments/plan/order_search/order_hunt.hpp"
 #include "experiments/run/run.hpp"
-#include "sim/base/time.hpp"
 
 namespace penstock {
 

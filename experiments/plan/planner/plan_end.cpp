@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"

@@ -7,7 +7,6 @@
 
 #include "experiments/run/changes/scenario_changes.hpp"
 #include "schedules/registry.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/input/scenario/scenario.hpp"
 #include "experiments/input/scenario/sections.hpp"
 #include "experiments/run/layout/degrees.hpp"
 #include "hardware_models/spec/machine.hpp"

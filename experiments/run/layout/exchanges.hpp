@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/order/communication.hpp"
 #include "sim/order/placement.hpp"

@@ -10,7 +10,6 @@
 #include "sim/model/model_graph.hpp"
 #include "sim/model/partition.hpp"
 #include "sim/order/order_fault.hpp"
-#include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {

@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "experiments/input/model_files/model_file.hpp"
-#include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
 #include "hardware_models/spec/machine.hpp"

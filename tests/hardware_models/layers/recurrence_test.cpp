@@ -1,8 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
-
-#include "sim/base/error.hpp"
 #include "tests/support/layers.hpp"
 #include "tests/support/refusal.hpp"
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 
-#include "sim/base/error.hpp"
 #include "tests/support/layers.hpp"
 #include "tests/support/refusal.hpp"
 

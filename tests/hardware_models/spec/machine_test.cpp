@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "hardware_models/topologies/registry.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -1,8 +1,6 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include <algorithm>
-
 #include "hardware_models/spec/hardware_spec.hpp"
 
 namespace penstock::testing {

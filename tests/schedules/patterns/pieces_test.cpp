@@ -4,8 +4,6 @@
 #include <rapidcheck.h>
 
 #include "experiments/input/formats/torch_csv.hpp"
-#include "schedules/registry.hpp"
-#include "sim/base/named.hpp"
 #include "sim/order/order_fault.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/random_system.hpp"

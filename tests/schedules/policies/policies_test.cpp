@@ -6,7 +6,6 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "schedules/policies/registry.hpp"
 #include "sim/base/named.hpp"
-#include "sim/engines/events.hpp"
 #include "sim/engines/order_by_policy.hpp"
 #include "sim/order/order_fault.hpp"
 #include "sim/plan/lower.hpp"

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/input/formats/torch_csv.hpp"
 #include "schedules/policies/choosing/zero_bubble_search.hpp"
 #include "schedules/policies/registry.hpp"
 #include "sim/base/named.hpp"
-#include "sim/engines/events.hpp"
 #include "sim/engines/order_by_policy.hpp"
 #include "sim/order/order_fault.hpp"
 #include "tests/support/system.hpp"

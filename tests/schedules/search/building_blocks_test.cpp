@@ -4,7 +4,6 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "schedules/search/sequences.hpp"
 #include "tests/support/searched_pipelines.hpp"

@@ -3,12 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <functional>
 #include <map>
 #include <numeric>
 
-#include "sim/base/error.hpp"
-#include "sim/engines/events.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/system.hpp"
 

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "experiments/run/layout/stage_demand.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/says.hpp"

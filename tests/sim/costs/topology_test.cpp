@@ -7,8 +7,6 @@
 #include <map>
 #include <queue>
 
-#include "sim/base/error.hpp"
-
 namespace penstock::testing {
 namespace {
 

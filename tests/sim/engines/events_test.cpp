@@ -1,10 +1,8 @@
 #include "sim/engines/events.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <rapidcheck.h>
 
-#include "sim/report/idle.hpp"
 #include "tests/support/random_system.hpp"
 
 namespace penstock::testing {

@@ -1,7 +1,6 @@
 #include "sim/plan/lower.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include <map>

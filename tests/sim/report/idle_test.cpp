@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <rapidcheck.h>
 
-#include "sim/engines/events.hpp"
 #include "tests/support/finished_run.hpp"
 #include "tests/support/random_system.hpp"
 

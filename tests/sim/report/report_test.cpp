@@ -1,7 +1,6 @@
 #include "sim/report/report.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include "tests/support/random_system.hpp"

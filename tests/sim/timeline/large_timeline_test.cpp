@@ -1,7 +1,6 @@
 #include "sim/timeline/large_timeline.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"

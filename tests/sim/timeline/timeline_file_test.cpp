@@ -5,7 +5,6 @@
 #include <cstring>
 #include <functional>
 
-#include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/plan/lower.hpp"
 #include "sim/report/memory.hpp"

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"

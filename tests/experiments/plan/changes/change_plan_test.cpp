@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/program.hpp"
-#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {

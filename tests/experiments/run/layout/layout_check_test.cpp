@@ -7,7 +7,6 @@
 
 #include "experiments/run/chain.hpp"
 #include "experiments/run/run.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/numbers.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"

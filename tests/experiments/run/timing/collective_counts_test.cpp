@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>

@@ -9,7 +9,6 @@
 
 #include "hardware_models/codecs/coding/bits.hpp"
 #include "hardware_models/codecs/coding/block_format.hpp"
-#include "hardware_models/codecs/coding/distribution.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/refusal.hpp"
