@@ -4,6 +4,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/run/layout/codec_costs.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/simulation.hpp"
 #include "sim/report/memory.hpp"
 
@@ -122,12 +123,12 @@ bool pays(bool overlappable, const HardwareModel& hardware, const Coded& sent, R
 Formats links_that_pay(const Layout& layout, const CodecSpec& codec) {
   const auto hardware = hardware_of(layout);
   const std::vector<StageSizes> sizes = stage_sizes(layout.model, layout.partition);
-  const std::vector<bool> sends = stages_that_send(layout);
   Formats formats(stages_of(layout));
   for (const Stage stage : layout.placement.stages()) {
     const auto next = layout.placement.after(stage);
     const std::uint32_t position = layout.placement.position(stage);
-    if (!next || !sends[position] || sizes[position].activation_bytes == 0) continue;
+    if (!next || stays_on_rank(layout.placement, position)) continue;
+    if (sizes[position].activation_bytes == 0) continue;
     const Rank from = layout.placement.rank_of(stage, Microbatch{0});
     const Rank to = layout.placement.rank_of(*next, Microbatch{0});
     const Coded sent = coded(layout, codec, sizes[position].activation_bytes);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "sim/base/error.hpp"
 
@@ -90,15 +91,6 @@ void encode_stash(const StageFormats& formats, Layout& layout, TimesByLayer& tim
   }
 }
 
-/// Whether any microbatch crosses the link between the two stages.
-bool on_different_ranks(const Placement& placement, Stage from, Stage to) {
-  if (placement.replicas(from) != placement.replicas(to)) return true;
-  for (const Microbatch replica : Numbers<Microbatch>(placement.replicas(from))) {
-    if (placement.rank_of(from, replica) != placement.rank_of(to, replica)) return true;
-  }
-  return false;
-}
-
 /// Costs at both ends of a link: the last layer of one stage and the first of the next. Forward,
 /// the first end encodes and the second decodes; backward, the reverse.
 void encode_boundary(const Coded& sent, CodecTimes& sender, CodecTimes& receiver) {
@@ -112,11 +104,10 @@ void encode_boundary(const Coded& sent, CodecTimes& sender, CodecTimes& receiver
 std::vector<double> encode_boundaries(const StageFormats& formats, Layout& layout,
                                       TimesByLayer& times) {
   const std::vector<StageSizes> sizes = stage_sizes(layout.model, layout.partition);
-  const std::vector<bool> sends = stages_that_send(layout);
   std::vector<double> packed(layout.model.layers.size());
   for (std::size_t stage = 0; stage + 1 < sizes.size(); ++stage) {
     const double bytes = sizes[stage].activation_bytes;
-    if (!formats.link[stage] || !sends[stage] || bytes == 0) continue;
+    if (!formats.link[stage] || stays_on_rank(layout.placement, stage) || bytes == 0) continue;
     const std::uint32_t sender = index(layout.partition.stages[stage].back());
     const std::uint32_t receiver = index(layout.partition.stages[stage + 1].front());
     const Coded sent = coded(layout, *formats.link[stage], bytes);
@@ -168,17 +159,6 @@ Coded coded(const Layout& layout, const CodecSpec& codec, double bytes) {
       .encode_us = moving_us(moved, layout.codec.encode_bytes_per_s, "encode_bytes_per_s", machine),
       .decode_us =
           moving_us(moved, layout.codec.decode_bytes_per_s, "decode_bytes_per_s", machine)};
-}
-
-std::vector<bool> stages_that_send(const Layout& layout) {
-  std::vector<bool> send(layout.partition.stages.size());
-  for (const Stage stage : layout.placement.stages()) {
-    const auto next = layout.placement.after(stage);
-    if (next && on_different_ranks(layout.placement, stage, *next)) {
-      send[layout.placement.position(stage)] = true;
-    }
-  }
-  return send;
 }
 
 void encode_activations(const StageFormats& formats, Layout& layout) {

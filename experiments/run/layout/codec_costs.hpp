@@ -12,9 +12,6 @@ double plain_value_bytes(const Layout& layout);
 /// pointer into the scenario where the speed is unknown.
 Coded coded(const Layout& layout, const CodecSpec& codec, double bytes);
 
-/// By model stage: whether its output crosses ranks.
-std::vector<bool> stages_that_send(const Layout& layout);
-
 /// Applies the codecs to a settled layout: layers keep fewer bytes, passes take longer. Records the
 /// effect on each stage in `layout.codings`.
 ///
