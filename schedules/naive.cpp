@@ -1,3 +1,4 @@
+#include "schedules/patterns/alternation.hpp"
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
@@ -6,18 +7,8 @@ namespace {
 
 /// One microbatch at a time: up through all stages, down again, then the next.
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
-  Schedule schedule(placement.ranks());
-  const std::uint32_t stages = placement.stage_count();
-  for (Microbatch m : options.microbatches()) {
-    for (Stage stage : placement.stages()) {
-      schedule.on(placement.rank_of(stage, m)).emplace_back(Pass::forward, stage, m);
-    }
-    for (std::uint32_t behind = 1; behind <= stages; ++behind) {
-      const Stage stage{stages - behind};
-      schedule.on(placement.rank_of(stage, m)).emplace_back(Pass::backward, stage, m);
-    }
-  }
-  return schedule;
+  return one_at_a_time(placement, options.microbatch_count,
+                       [](Stage, Microbatch) { return false; });
 }
 
 /// One rank works at a time.

@@ -60,6 +60,24 @@ std::vector<Action> with_split_backwards(const std::vector<Action>& row, std::ui
   return split;
 }
 
+Schedule one_at_a_time(const Placement& placement, std::uint32_t microbatches,
+                       const std::function<bool(Stage stage, Microbatch microbatch)>& splits) {
+  Schedule schedule(placement.ranks());
+  for (const Microbatch m : Numbers<Microbatch>(microbatches)) {
+    const std::vector<Stage>& chain = placement.chains()[index(m) % placement.chains().size()];
+    const auto add = [&](Pass pass, Stage stage) {
+      schedule.on(placement.rank_of(stage, m)).emplace_back(pass, stage, m);
+    };
+    for (const Stage stage : chain) add(Pass::forward, stage);
+    for (auto stage = chain.rbegin(); stage != chain.rend(); ++stage) {
+      const bool split = splits(*stage, m);
+      add(split ? Pass::backward_input : Pass::backward, *stage);
+      if (split) add(Pass::backward_weight, *stage);
+    }
+  }
+  return schedule;
+}
+
 Schedule zero_bubble_order(std::string_view rule, std::uint32_t reach, const Placement& placement,
                            const ScheduleOptions& options) {
   Schedule schedule = one_f_one_b_order(rule, reach, placement, options.microbatch_count);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,11 @@ Schedule one_f_one_b_order(std::string_view rule, std::uint32_t reach, const Pla
 /// A row with each backward split into I and W. I takes the place of the backward; once `delay` of
 /// them are done, each is followed by the oldest pending W.
 std::vector<Action> with_split_backwards(const std::vector<Action>& row, std::uint32_t delay);
+
+/// One microbatch after the other, through all stages of its chain and back: an order that cannot
+/// deadlock. Chains take the microbatches in turn. `splits`: whether a backward is I and W.
+Schedule one_at_a_time(const Placement& placement, std::uint32_t microbatches,
+                       const std::function<bool(Stage stage, Microbatch microbatch)>& splits);
 
 /// The handcrafted zero-bubble orders: 1f1b with the backward split, and each W `reach` times r I
 /// behind its own I.

@@ -8,6 +8,7 @@
 #include "experiments/run/repeat.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
+#include "schedules/patterns/alternation.hpp"
 #include "schedules/search/form_choice.hpp"
 #include "sim/base/error.hpp"
 #include "sim/costs/priced_plan.hpp"
@@ -19,24 +20,6 @@ constexpr SearchTime longest_total = SearchTime{1} << 55;
 
 const std::vector<Stage>& chain_of(const Layout& layout) {
   return layout.placement.chains().front();
-}
-
-/// One microbatch after the other, each through all stages and back: an order that cannot deadlock.
-Schedule plain_order(const Layout& layout, const std::vector<bool>& split) {
-  Schedule order(layout.placement.ranks());
-  const auto& chain = chain_of(layout);
-  for (const Microbatch m : Numbers<Microbatch>(layout.microbatches)) {
-    for (const Stage stage : chain) {
-      order.on(layout.placement.rank_of(stage)).emplace_back(Pass::forward, stage, m);
-    }
-    for (auto stage = chain.rbegin(); stage != chain.rend(); ++stage) {
-      auto& row = order.on(layout.placement.rank_of(*stage));
-      const bool in_parts = split[index(*stage)];
-      row.emplace_back(in_parts ? Pass::backward_input : Pass::backward, *stage, m);
-      if (in_parts) row.emplace_back(Pass::backward_weight, *stage, m);
-    }
-  }
-  return order;
 }
 
 PricedPlan priced(const Simulation& simulation, const Schedule& order) {
@@ -230,7 +213,10 @@ void take_mean_microbatches(const Layout& layout, const Simulation& simulation,
 
 OrderProblem read_problem(const Layout& layout, const Stages& split) {
   const Simulation simulation(layout);
-  PricedPlan plan = priced(simulation, plain_order(layout, split));
+  PricedPlan plan =
+      priced(simulation,
+             one_at_a_time(layout.placement, layout.microbatches,
+                           [&](Stage stage, Microbatch) { return bool(split[index(stage)]); }));
   if (layout.documents || !layout.chance.changes_nothing()) {
     take_mean_microbatches(layout, simulation, plan);
   }

@@ -5,6 +5,7 @@
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
 #include "experiments/run/layout/training.hpp"
+#include "schedules/patterns/alternation.hpp"
 #include "sim/base/error.hpp"
 #include "sim/plan/lower.hpp"
 
@@ -14,25 +15,12 @@ namespace {
 /// Of each stage in the sample order.
 constexpr std::uint32_t sample_cells = 2;
 
-/// One microbatch after the other through all stages of each chain: all kinds of cells that the
-/// order may have. A split order may have whole backwards too.
+/// All kinds of cells that the order may have. A split order may have whole backwards too.
 Schedule sample_order(const Placement& placement, bool splits) {
-  Schedule schedule(placement.ranks());
   const auto chains = static_cast<std::uint32_t>(placement.chains().size());
-  for (std::uint32_t number = 0; number < sample_cells * chains; ++number) {
-    const std::vector<Stage>& chain = placement.chains()[number % chains];
-    const Microbatch microbatch{number};
-    const auto add = [&](Pass pass, Stage stage) {
-      schedule.on(placement.rank_of(stage)).emplace_back(pass, stage, microbatch);
-    };
-    for (const Stage stage : chain) add(Pass::forward, stage);
-    for (auto stage = chain.rbegin(); stage != chain.rend(); ++stage) {
-      const bool split = splits && number < chains;
-      add(split ? Pass::backward_input : Pass::backward, *stage);
-      if (split) add(Pass::backward_weight, *stage);
-    }
-  }
-  return schedule;
+  return one_at_a_time(placement, sample_cells * chains, [&](Stage, Microbatch microbatch) {
+    return splits && index(microbatch) < chains;
+  });
 }
 
 /// Adds the price of one class to the times of its stage.
