@@ -53,19 +53,8 @@ Plan plan_of(const CutProblem& problem, std::uint32_t stages) {
 }
 
 Time time_of_layers(Pass pass, std::uint32_t begin, std::uint32_t end, const StageTimes& times) {
-  switch (pass) {
-    case Pass::forward:
-    case Pass::recompute:
-      return times.forward(begin, end);
-    case Pass::backward:
-      return times.backward(begin, end);
-    case Pass::backward_input:
-      return times.input(begin, end);
-    case Pass::backward_weight:
-      return times.weight(begin, end);
-    default:
-      return {};
-  }
+  if (!runs_layers(pass)) return {};
+  return times.of(pass == Pass::recompute ? Pass::forward : pass, begin, end);
 }
 
 constexpr double max_picoseconds = 9e18;  // as `check_clock` has it
@@ -140,10 +129,8 @@ bool CutJudge::take(std::span<const std::uint32_t> cuts, bool or_as_good, Simula
 }
 
 StageTimes::StageTimes(const CutProblem& problem, const CutChain& chain)
-    : forward_us_(prefix_us(problem, &CutLayer::forward_s)),
-      backward_us_(prefix_us(problem, &CutLayer::backward_s)),
-      input_us_(prefix_us(problem, &CutLayer::input_s)),
-      weight_us_(prefix_us(problem, &CutLayer::weight_s)),
+    : us_{prefix_us(problem, &CutLayer::forward_s), prefix_us(problem, &CutLayer::backward_s),
+          prefix_us(problem, &CutLayer::input_s), prefix_us(problem, &CutLayer::weight_s)},
       boundary_bytes_(chain.boundary_bytes),
       transfer_(chain.boundary_bytes.size()),
       slowness_(problem.slowness) {
@@ -271,8 +258,11 @@ std::optional<Time> OneFOneBTimes::operator()(std::span<const std::uint32_t> cut
   double all = 0;  // of a microbatch
   for (std::uint32_t s = 0; s < stages_; ++s) {
     const auto links = s + 1 < stages_ ? links_[s] : LinksOfBoundary{};
-    state_[s] = {.forward = times_.on(Rank{s}, times_.forward(cuts[s], cuts[s + 1])).picoseconds,
-                 .backward = times_.on(Rank{s}, times_.backward(cuts[s], cuts[s + 1])).picoseconds,
+    const auto takes = [&](Pass pass) {
+      return times_.on(Rank{s}, times_.of(pass, cuts[s], cuts[s + 1])).picoseconds;
+    };
+    state_[s] = {.forward = takes(Pass::forward),
+                 .backward = takes(Pass::backward),
                  .sent = times_.transfer(cuts[s + 1], links.there).picoseconds,
                  .sent_back = times_.transfer(cuts[s + 1], links.back).picoseconds,
                  .free = 0,

@@ -151,7 +151,8 @@ StepBounds::StepBounds(const StageTimes& times, std::uint32_t stages, std::uint3
     greatest = std::max(greatest, times.slowness(Rank{s}));
   }
   for (std::uint32_t i = 0; i <= times.size(); ++i) {
-    work_[i] = least_slowness_ * double((times.forward(0, i) + times.backward(0, i)).picoseconds);
+    const Time both = times.of(Pass::forward, 0, i) + times.of(Pass::backward, 0, i);
+    work_[i] = least_slowness_ * double(both.picoseconds);
   }
   slack_ *= greatest;
   double least = std::numeric_limits<double>::infinity();
@@ -224,9 +225,11 @@ double StepBounds::of_path(const Known& known) const {
   }
   // Before its first backward a rank has run its warm-up and one more forward; as many backwards
   // follow its last forward.
-  const double slowness = times_.slowness(Rank{known.stage});
-  const double forward = slowness * double(times_.forward(known.begin, known.end).picoseconds);
-  const double backward = slowness * double(times_.backward(known.begin, known.end).picoseconds);
+  const auto takes = [&](Pass pass) {
+    return times_.slowness(Rank{known.stage}) *
+           double(times_.of(pass, known.begin, known.end).picoseconds);
+  };
+  const double forward = takes(Pass::forward), backward = takes(Pass::backward);
   const double between = std::max(0.0, microbatches_ - 1 - std::min(microbatches_, double(later)));
   const double turn = std::max((microbatches_ - 1) * backward + between * forward,
                                (microbatches_ - 1) * forward + between * backward);

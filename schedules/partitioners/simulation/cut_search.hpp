@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,6 +10,7 @@
 #include "schedules/partitioners/problem/cut_problem.hpp"
 #include "sim/base/time.hpp"
 #include "sim/costs/priced_plan.hpp"
+#include "sim/order/schedule.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace penstock {
@@ -23,18 +26,11 @@ class StageTimes {
  public:
   StageTimes(const CutProblem& problem, const CutChain& chain);
 
-  std::uint32_t size() const { return static_cast<std::uint32_t>(forward_us_.size()) - 1; }
-  Time forward(std::uint32_t begin, std::uint32_t end) const {
-    return from_us(forward_us_[end] - forward_us_[begin]);
-  }
-  Time backward(std::uint32_t begin, std::uint32_t end) const {
-    return from_us(backward_us_[end] - backward_us_[begin]);
-  }
-  Time input(std::uint32_t begin, std::uint32_t end) const {
-    return from_us(input_us_[end] - input_us_[begin]);
-  }
-  Time weight(std::uint32_t begin, std::uint32_t end) const {
-    return from_us(weight_us_[end] - weight_us_[begin]);
+  std::uint32_t size() const { return static_cast<std::uint32_t>(us_.front().size()) - 1; }
+  /// An F, B, I or W of the layers [begin, end).
+  Time of(Pass pass, std::uint32_t begin, std::uint32_t end) const {
+    const std::vector<double>& us = us_[static_cast<std::size_t>(pass)];
+    return from_us(us[end] - us[begin]);
   }
   /// How long one tensor of a boundary occupies its link: one of the problem's, or that of all
   /// where it has none.
@@ -49,7 +45,7 @@ class StageTimes {
   double slowness(Rank rank) const { return slowness_.empty() ? 1 : slowness_[index(rank)]; }
 
  private:
-  std::vector<double> forward_us_, backward_us_, input_us_, weight_us_;
+  std::array<std::vector<double>, 4> us_;  // by pass: the layers before a position
   std::vector<double> boundary_bytes_;
   std::vector<Time> transfer_;
   Time latency_;
