@@ -27,32 +27,16 @@ std::vector<std::vector<Rank>> ranks_by_stage(const Plan& plan, std::size_t stag
   return all;
 }
 
-/// Parameter bytes of a stage that one device keeps: all, or its share.
-class KeptParameters {
- public:
-  KeptParameters(const StageSizes& sizes, const std::vector<Rank>& ranks, const Training& training)
-      : whole_(sizes.parameter_bytes), zero_(training.zero) {
-    for (const SharedParameters& one : sizes.parameters) {
-      share_ += one.bytes / holders_of(one, training.replicas(), ranks).count();
-    }
+KeptParameters kept_of(const StageSizes& sizes, const std::vector<Rank>& ranks,
+                       const Training& training) {
+  KeptParameters kept{.whole = sizes.parameter_bytes};
+  for (const SharedParameters& one : sizes.parameters) {
+    kept.share += one.bytes / holders_of(one, training.replicas(), ranks).count();
   }
+  return kept;
+}
 
-  /// Sharded from this ZeRO level on.
-  double sharded_from(std::uint32_t level) const { return zero_ >= level ? share_ : whole_; }
-  double gradients(const Training& training) const {
-    return (training.whole_gradients ? whole_ : sharded_from(2)) * training.gradient_factor;
-  }
-  double optimizer(const Training& training) const {
-    return sharded_from(1) * training.optimizer_factor;
-  }
-
- private:
-  double whole_;
-  double share_ = 0;
-  std::uint32_t zero_;
-};
-
-/// The same for the stages of a module: their tensor groups send whole activations, and frozen ones
+/// For the stages of a module: their tensor groups send whole activations, and frozen ones
 /// keep their parameters alone.
 Training training_of_module(Training training) {
   training.received_share = 1;
@@ -115,8 +99,8 @@ void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, double 
   const auto set = [&](BufferKind kind, double bytes) {
     stage.held_bytes[static_cast<std::size_t>(kind)] = bytes;
   };
-  set(BufferKind::parameters, kept.sharded_from(3));
-  set(BufferKind::versions, kept.sharded_from(3));
+  set(BufferKind::parameters, kept.sharded_from(3, training));
+  set(BufferKind::versions, kept.sharded_from(3, training));
   set(BufferKind::weight_gradients, kept.gradients(training));
   set(BufferKind::optimizer, kept.optimizer(training));
   set(BufferKind::stash, sizes.stash_bytes + (frees_early ? 0 : sizes.input_stash_bytes));
@@ -133,8 +117,8 @@ void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, double 
 /// Optimizer state moves twice. Counts only the share that this device updates.
 double update_us(const KeptParameters& kept, const Training& training) {
   if (training.update_bytes_per_s == 0) return training.optimizer_us;
-  const double moved =
-      kept.sharded_from(1) * (1 + training.gradient_factor + 2 * training.optimizer_factor);
+  const double moved = kept.sharded_from(1, training) *
+                       (1 + training.gradient_factor + 2 * training.optimizer_factor);
   return training.optimizer_us + moved / training.update_bytes_per_s * 1e6;
 }
 
@@ -201,7 +185,7 @@ void add_collectives(const StageSizes& sizes, const Training& training, std::uin
 
 StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, std::uint32_t buckets,
                             double placeholders, bool frees_early, const Training& training) {
-  const KeptParameters kept(sizes, ranks, training);
+  const KeptParameters kept = kept_of(sizes, ranks, training);
   StageDemand stage{.parameter_bytes = sizes.parameter_bytes,
                     .parameters = sizes.parameters,
                     .ranks = std::move(ranks)};
@@ -228,8 +212,7 @@ double state_bytes(const Layer& layer, std::size_t ranks, const Training& traini
   const auto parameters = parameters_of(layer);
   const StageSizes sizes{.parameter_bytes = layer.parameter_bytes,
                          .parameters = {parameters.begin(), parameters.end()}};
-  const KeptParameters kept(sizes, std::vector<Rank>(ranks), training);
-  return kept.sharded_from(3) + kept.gradients(training) + kept.optimizer(training);
+  return kept_of(sizes, std::vector<Rank>(ranks), training).state(training);
 }
 
 Together together_of(const ModelGraph& model, const Partition& partition,

@@ -62,6 +62,28 @@ struct Training {
   ReplicaGroups replicas() const { return {data, shard_groups}; }
 };
 
+/// Parameter bytes of one device: all of them, and its share among the replicas.
+struct KeptParameters {
+  double whole = 0;
+  double share = 0;
+
+  /// Sharded from this ZeRO level on.
+  double sharded_from(std::uint32_t level, const Training& training) const {
+    return training.zero >= level ? share : whole;
+  }
+  double gradients(const Training& training) const {
+    return (training.whole_gradients ? whole : sharded_from(2, training)) *
+           training.gradient_factor;
+  }
+  double optimizer(const Training& training) const {
+    return sharded_from(1, training) * training.optimizer_factor;
+  }
+  /// Weights, gradients and optimizer state.
+  double state(const Training& training) const {
+    return sharded_from(3, training) + gradients(training) + optimizer(training);
+  }
+};
+
 /// What each model stage of a plan holds, sends and takes in a training step. All copies of a stage
 /// take part in its collectives: its replicas in all chains, times the data replicas, times the
 /// replicas within a rank's group. With ZeRO-3, each pass gathers its

@@ -14,23 +14,23 @@ void round_down(double& us) {
   us = std::max(0.0, us - half_a_picosecond);
 }
 
-/// What is kept for each byte of parameters.
-struct KeptFactors {
-  double gradient = 0;
-  double optimizer = 0;
+/// What is kept at a ZeRO level. A gradient that is not kept still travels.
+Training kept_at(const DeviceMemory& memory, std::uint32_t zero, bool whole_gradients) {
+  return {.gradient_factor = memory.kept.gradient > 0 ? memory.kept.gradient_factor() : 0,
+          .optimizer_factor = memory.kept.optimizer_factor(),
+          .zero = zero,
+          .whole_gradients = whole_gradients};
+}
 
-  double sum() const { return 1 + gradient + optimizer; }
-  /// Of parameters at a ZeRO level; `share` is that of a replica.
-  double bytes(std::uint32_t zero, double whole, double share, bool whole_gradients) const {
-    const auto from = [&](std::uint32_t level) { return zero >= level ? share : whole; };
-    return from(3) + (whole_gradients ? whole : from(2)) * gradient + from(1) * optimizer;
+/// Adds a layer that so many ranks hold.
+void add_layer(const LayerTimes& layer, double holders, KeptParameters& sum) {
+  KeptParameters own;
+  for (const SharedParameters& one : layer.parameters) {
+    own.whole += one.bytes;
+    own.share += one.bytes * one.spread / (one.copies * holders);
   }
-};
-
-/// A gradient that is not kept still travels.
-KeptFactors kept_factors(const DeviceMemory& memory) {
-  return {memory.kept.gradient > 0 ? memory.kept.gradient_factor() : 0,
-          memory.kept.optimizer_factor()};
+  sum.whole += own.whole;
+  sum.share += own.share;
 }
 
 }  // namespace
@@ -62,20 +62,22 @@ double LayoutFrames::work_us(const LayoutFrame& frame, std::uint32_t zero) const
 double LayoutFrames::mean_bytes(const LayoutFrame& frame) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const double data = degrees.data / static_cast<double>(base_.task.shard_groups);
-  LayerTimes whole, share;
+  KeptParameters all;
   for (const std::uint32_t number : base_.reduced_layer) {
-    const LayerTimes& layer = (*times(frame, space_.zeros.back()))[number];
-    whole.dense_bytes += layer.dense_bytes + layer.expert_bytes;
-    share.dense_bytes += layer.dense_bytes / (layer.copies * data) +
-                         layer.expert_bytes * layer.expert_spread / (layer.expert_copies * data);
+    add_layer((*times(frame, space_.zeros.back()))[number], data, all);
   }
-  const KeptFactors kept = kept_factors(base_.settled.memory);
   double least = std::numeric_limits<double>::infinity();
   for (const std::uint32_t zero : space_.zeros) {
-    least = std::min(least, kept.bytes(zero, whole.dense_bytes, share.dense_bytes, false));
+    least = std::min(least, all.state(kept_at(base_.settled.memory, zero, false)));
   }
-  const double fixed = base_.settled.memory.context_bytes - shared_bytes_ * kept.sum();
-  return std::max(0.0, fixed + bound_rounding * least / degrees.pipeline);
+  return std::max(0.0, fixed_bytes() + bound_rounding * least / degrees.pipeline);
+}
+
+/// What a rank holds besides the parameters of its layers, less what two of them share.
+double LayoutFrames::fixed_bytes() const {
+  const Training kept = kept_at(base_.settled.memory, 0, false);
+  return base_.settled.memory.context_bytes -
+         shared_bytes_ * (1 + kept.gradient_factor + kept.optimizer_factor);
 }
 
 double LayoutFrames::stretch_of_frame(const LayoutFrame& frame, std::uint32_t zero) const {
@@ -120,40 +122,32 @@ std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
 }
 
 /// Parameters of the stages, whole and the shares of a replica.
-LayoutFrames::StageWeights LayoutFrames::weights_of(const LayoutFrame& frame,
-                                                    const Placement& placement,
-                                                    const std::vector<std::uint32_t>& stage_of,
-                                                    std::uint32_t zero) const {
-  const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
+std::vector<KeptParameters> LayoutFrames::weights_of(const LayoutFrame& frame,
+                                                     const Placement& placement,
+                                                     const std::vector<std::uint32_t>& stage_of,
+                                                     std::uint32_t zero) const {
   const std::vector<LayerTimes>& layers = *times(frame, zero);
   const double holders = space_.degrees[frame.degrees].data *
                          static_cast<double>(placement.chains().size()) / base_.task.shard_groups;
-  StageWeights weights{std::vector<double>(stages), std::vector<double>(stages)};
+  std::vector<KeptParameters> weights(placement.chains().front().size());
   for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
-    const LayerTimes& layer = layers[base_.reduced_layer[i]];
-    weights.whole[stage_of[i]] += layer.dense_bytes + layer.expert_bytes;
-    weights.share[stage_of[i]] +=
-        layer.dense_bytes / (layer.copies * holders) +
-        layer.expert_bytes * layer.expert_spread / (layer.expert_copies * holders);
+    add_layer(layers[base_.reduced_layer[i]], holders, weights[stage_of[i]]);
   }
   return weights;
 }
 
 /// Parameters, gradients and optimizer state by rank.
 std::vector<double> LayoutFrames::held_bytes(const LayoutFrame& frame, const Placement& placement,
-                                             const StageWeights& weights,
+                                             const std::vector<KeptParameters>& weights,
                                              std::uint32_t zero) const {
   const DeviceMemory& memory = base_.settled.memory;
-  const KeptFactors kept = kept_factors(memory);
-  // Each buffer is rounded to a byte: one of a rank, three of a stage.
-  const double fixed = memory.context_bytes - shared_bytes_ * kept.sum() - 0.5;
   const bool whole = keeps_whole_gradients(memory, zero, placement.ranks(),
                                            space_.degrees[frame.degrees].microbatches);
-  std::vector<double> held(placement.ranks(), fixed);
+  const Training kept = kept_at(memory, zero, whole);
+  // Each buffer is rounded to a byte: one of a rank, three of a stage.
+  std::vector<double> held(placement.ranks(), fixed_bytes() - 0.5);
   for (const Stage stage : placement.stages()) {
-    const std::uint32_t at = placement.position(stage);
-    held[index(placement.rank_of(stage))] +=
-        kept.bytes(zero, weights.whole[at], weights.share[at], whole) - 1.5;
+    held[index(placement.rank_of(stage))] += weights[placement.position(stage)].state(kept) - 1.5;
   }
   return held;
 }
@@ -208,7 +202,7 @@ std::vector<LayoutFrames::LayerPrices> LayoutFrames::layer_prices(const LayoutFr
   const Placement& ranks = *placement(frame.group, space_.degrees[frame.degrees].pipeline);
   std::vector<LayerPrices> stacks;
   const std::vector<LayerTimes>* last = nullptr;
-  StageWeights weights;
+  std::vector<KeptParameters> weights;
   for (const std::uint32_t zero : space_.zeros) {
     if (!takes_zero(base_.task, space_.degrees[frame.degrees], *groups_[frame.group].like, zero)) {
       continue;

@@ -12,6 +12,7 @@
 #include "experiments/plan/planner/bounds/step_bound.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "experiments/run/layout/cut.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
 
 namespace penstock {
 
@@ -92,9 +93,6 @@ class LayoutFrames {
     double update_us = 0;  // of a step, at least
   };
   /// By stage.
-  struct StageWeights {
-    std::vector<double> whole, share;
-  };
 
   std::vector<LayoutFrame> unjudged(std::uint32_t degrees) const;
   DegreesBounds bounds_of(const std::vector<LayoutFrame>& frames) const;
@@ -120,10 +118,13 @@ class LayoutFrames {
   std::vector<StageBounds> stage_times(const LayoutFrame& frame, const Placement& placement,
                                        const std::vector<std::uint32_t>& stage_of,
                                        std::uint32_t zero) const;
-  StageWeights weights_of(const LayoutFrame& frame, const Placement& placement,
-                          const std::vector<std::uint32_t>& stage_of, std::uint32_t zero) const;
+  std::vector<KeptParameters> weights_of(const LayoutFrame& frame, const Placement& placement,
+                                         const std::vector<std::uint32_t>& stage_of,
+                                         std::uint32_t zero) const;
+  double fixed_bytes() const;
   std::vector<double> held_bytes(const LayoutFrame& frame, const Placement& placement,
-                                 const StageWeights& weights, std::uint32_t zero) const;
+                                 const std::vector<KeptParameters>& weights,
+                                 std::uint32_t zero) const;
   void judge_memory(const std::vector<std::uint32_t>& stage_of, std::uint32_t zero,
                     LayoutFrame& frame) const;
   void add_kept(const LayoutFrame& frame, const Placement& placement,

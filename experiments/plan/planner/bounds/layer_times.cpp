@@ -52,11 +52,7 @@ std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel
       const auto use = hardware.use(layer, Pass{static_cast<std::uint8_t>(pass)});
       times.use[pass] = use.value_or(DeviceUse{});  // unknown where a layer states its times
     }
-    times.dense_bytes = layer.parameter_bytes - layer.expert_parameter_bytes;
-    times.expert_bytes = layer.expert_parameter_bytes;
-    times.copies = layer.copies;
-    times.expert_copies = layer.expert_copies;
-    times.expert_spread = layer.expert_spread;
+    times.parameters = parameters_of(layer);
     set_kept(layer, times);
   }
   return all;

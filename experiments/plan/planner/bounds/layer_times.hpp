@@ -11,6 +11,7 @@
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/costs/hardware_model.hpp"
+#include "sim/model/partition.hpp"
 
 namespace penstock {
 
@@ -25,11 +26,7 @@ inline void add_use(const CellUse& some, CellUse& sum) {
 struct LayerTimes {
   std::array<std::optional<double>, 5> us;  // F, B, I, W, R
   CellUse use;                              // where the space has fused cells
-  double dense_bytes = 0;
-  double expert_bytes = 0;
-  double copies = 1;         // devices in the group of a rank with the same dense parameters
-  double expert_copies = 1;  // the same of experts, in the groups of this many data replicas
-  double expert_spread = 1;
+  std::array<SharedParameters, 2> parameters;
   // Of one cell.
   double kept_bytes = 0;       // from F to the end of B or W
   double freed_bytes = 0;      // of them, until the end of I
