@@ -36,15 +36,6 @@ std::vector<ClassCost> class_costs(const Plan& plan, const Costs& costs) {
   return all;
 }
 
-/// The input of a task that arrived last; ties go to the first.
-TaskId last_of(const Plan& plan, TaskId task, const Time* end) {
-  TaskId last = no_task;
-  plan.for_each_input(task, [&](TaskId input) {
-    if (last == no_task || end[input] > end[last]) last = input;
-  });
-  return last;
-}
-
 /// The pass over the tasks, specialised so that rare features cost nothing: `by_task` when tasks of
 /// a class differ, `launches` when actions wait for their host.
 template <bool by_task, bool launches>
@@ -63,7 +54,7 @@ void run_tasks(const Plan& plan, const Costs& costs, Timeline& timeline) {
     TaskId input = plan.input[task];
     Time start = free;
     if (input != no_task) {
-      if ((input & Plan::several) != 0) input = last_of(plan, task, end);
+      if ((input & Plan::several) != 0) input = last_input_of(plan, timeline.end, task);
       start = std::max(start, end[input]);
     }
     if constexpr (launches) {

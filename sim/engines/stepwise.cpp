@@ -230,13 +230,10 @@ bool Stepwise::choose(std::uint32_t rank) {
 
 /// The first input of a task that is not there, or no_task.
 TaskId Stepwise::first_missing(TaskId task) const {
-  TaskId missing = plan_.input[task];
-  if ((missing & Plan::several) == 0) return is_there(missing) ? no_task : missing;
-  missing = no_task;
-  plan_.for_each_input(task, [&](TaskId input) {
-    if (missing == no_task && !is_there(input)) missing = input;
-  });
-  return missing;
+  for (const TaskId input : plan_.inputs_of(task)) {
+    if (!is_there(input)) return input;
+  }
+  return no_task;
 }
 
 bool Stepwise::is_launched(std::uint32_t rank) {
@@ -301,10 +298,7 @@ void Stepwise::set_end(std::uint32_t rank, Time end) {
 /// The input that arrived last, ties to the first; or a send of the rank itself if that delayed it
 /// longer.
 TaskId Stepwise::last_input(const Row& row, TaskId task) const {
-  TaskId last = no_task;
-  plan_.for_each_input(task, [&](TaskId input) {
-    if (last == no_task || end_[input] > end_[last]) last = input;
-  });
+  const TaskId last = last_input_of(plan_, end_, task);
   const bool held_up = row.sent_last != no_task && row.sent_at > row.free_at &&
                        (last == no_task || row.sent_at > end_[last]);
   return held_up ? row.sent_last : last;

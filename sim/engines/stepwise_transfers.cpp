@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/base/short_text.hpp"
 #include "sim/engines/stepwise_run.hpp"
 
@@ -78,10 +80,8 @@ bool Stepwise::is_awaited(TaskId transfer) const {
   const bool sends = conditions_.blocking_sends && row.unsent > 0;
   if (row.runs || sends || row.rest.empty()) return false;
   if (dispatcher_ != nullptr) return true;
-  bool awaited = false;
-  plan_.for_each_input(row.rest.front(),
-                       [&](TaskId input) { awaited = awaited || input == transfer; });
-  return awaited;
+  const auto inputs = plan_.inputs_of(row.rest.front());
+  return std::find(inputs.begin(), inputs.end(), transfer) != inputs.end();
 }
 
 bool Stepwise::start_if_may(TaskId transfer) {

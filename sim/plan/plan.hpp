@@ -135,14 +135,18 @@ struct Plan {
   bool is_link(std::uint32_t resource) const { return resource >= ranks; }
   const Link& link(std::uint32_t resource) const { return links[resource - ranks]; }
 
-  /// Calls `visit(input)` for each listed input of a task.
+  /// The listed inputs of a task.
+  std::span<const TaskId> inputs_of(TaskId task) const {
+    const TaskId& first = input[task];
+    if (first == no_task) return {};
+    if ((first & several) == 0) return {&first, 1};
+    const std::uint32_t* const list = &inputs[first & ~several];
+    return {list + 1, *list};
+  }
+  /// Calls `visit(input)` for each of them.
   template <class Visitor>
   void for_each_input(TaskId task, Visitor&& visit) const {
-    const TaskId first = input[task];
-    if (first == no_task) return;
-    if ((first & several) == 0) return visit(first);
-    const std::uint32_t* list = &inputs[first & ~several];
-    for (std::uint32_t i = 1; i <= *list; ++i) visit(list[i]);
+    for (const TaskId one : inputs_of(task)) visit(one);
   }
 };
 

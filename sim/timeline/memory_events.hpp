@@ -163,14 +163,6 @@ class MemoryEvents {
     }
   }
 
-  std::span<const TaskId> inputs_of(TaskId task) const {
-    const TaskId& first = plan_.input[task];
-    if (first == no_task) return {};
-    if ((first & Plan::several) == 0) return {&first, 1};
-    const std::uint32_t* const list = &plan_.inputs[first & ~Plan::several];
-    return {list + 1, *list};
-  }
-
   /// Calls `visit(rank, event)` with what a task brings about through transfers. An arrival comes
   /// before the task that reads it in the plan; it counts with that.
   template <class Visitor>
@@ -179,7 +171,7 @@ class MemoryEvents {
     // No action reads what goes away: that belongs to the E that asked for it.
     const auto [action, turn] = work.is_link ? std::pair(plan_.input[task], MemoryTurn::at_end)
                                              : std::pair(task, MemoryTurn::arrival);
-    for (const TaskId transfer : work.is_link ? std::span(&task, 1) : inputs_of(task)) {
+    for (const TaskId transfer : work.is_link ? std::span(&task, 1) : plan_.inputs_of(task)) {
       if (!work.is_link && !counting_.counts(transfer, task)) continue;
       const RankEffects::OfClass& moves = effects_.of_class(plan_.work[transfer]);
       for (std::uint32_t effect = moves.first; effect < moves.last; ++effect) {

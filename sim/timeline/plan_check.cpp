@@ -149,9 +149,8 @@ void check_fused_cells(const Plan& plan) {
 }
 
 bool is_input(const Plan& plan, TaskId task, TaskId wanted) {
-  bool found = false;
-  plan.for_each_input(task, [&](TaskId input) { found = found || input == wanted; });
-  return found;
+  const auto inputs = plan.inputs_of(task);
+  return std::find(inputs.begin(), inputs.end(), wanted) != inputs.end();
 }
 
 /// Whether `wanted` is a transfer that an action's rank sends, which may have delayed it under

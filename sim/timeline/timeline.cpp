@@ -16,12 +16,9 @@ void prepare(const Plan& plan, Timeline& timeline) {
 }
 
 void find_last_inputs(const Plan& plan, Timeline& timeline) {
-  timeline.last_input.assign(plan.tasks(), no_task);
+  timeline.last_input.resize(plan.tasks());
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    TaskId& last = timeline.last_input[task];
-    plan.for_each_input(task, [&](TaskId input) {
-      if (last == no_task || timeline.end[input] > timeline.end[last]) last = input;
-    });
+    timeline.last_input[task] = last_input_of(plan, timeline.end, task);
   }
 }
 

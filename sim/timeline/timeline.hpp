@@ -43,7 +43,15 @@ constexpr const char* unaligned_key = "unaligned";
 /// Resets a timeline: all begins and ends are -1 ps. Reuses its memory.
 void prepare(const Plan& plan, Timeline& timeline);
 
-/// Sets the input of each task that arrived last, ties to the first; ends must be known.
+/// The listed input of a task that arrived last, ties to the first; or no_task. `end`: by task.
+inline TaskId last_input_of(const Plan& plan, const std::vector<Time>& end, TaskId task) {
+  TaskId last = no_task;
+  for (const TaskId input : plan.inputs_of(task)) {
+    if (last == no_task || end[input] > end[last]) last = input;
+  }
+  return last;
+}
+/// Sets these inputs of all tasks; ends must be known.
 void find_last_inputs(const Plan& plan, Timeline& timeline);
 
 /// The end of the last task, including transfers of the tail.
