@@ -76,17 +76,9 @@ double us(const CollectiveCall& call) {
   return leg_us(legs.inside) + leg_us(legs.across) + back_us;
 }
 
-/// All members of each machine send a block to each other, at once.
-Round spreading(const CollectiveCall& call) {
-  Round round;
-  for (const Round& part : exchanges(by_machine(call.members), call.bytes)) {
-    round.sendings.insert(round.sendings.end(), part.sendings.begin(), part.sendings.end());
-  }
-  return round;
-}
-
 Rounds exchange_rounds(const CollectiveCall& call, const Legs& legs) {
-  const Round spread = spreading(call);
+  // All members of each machine send a block to each other, at once.
+  const Round spread = at_once(exchanges(by_machine(call.members), call.bytes));
   Rounds rounds = turns(across_machines(call.members), legs.across.bytes, legs.across.times);
   for (Round& round : rounds) {
     round.sendings.insert(round.sendings.end(), spread.sendings.begin(), spread.sendings.end());

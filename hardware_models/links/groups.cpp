@@ -73,12 +73,6 @@ bool lies_worse(const Members& one, const Members& other) {
                                             : one.fewest() < other.fewest();
 }
 
-bool has_direct_links(const Machine& machine) {
-  if (!machine.topology) return false;
-  const TopologyEntry* kind = find_named(topology_entries(), machine.topology->kind);
-  return kind != nullptr && kind->direct;
-}
-
 /// The speed of a device to others of its group in the same machine.
 std::optional<Speed> speed_in_group(const Machine& machine, std::uint64_t devices) {
   auto speed = speed_inside(machine);
@@ -89,6 +83,12 @@ std::optional<Speed> speed_in_group(const Machine& machine, std::uint64_t device
 }
 
 }  // namespace
+
+bool has_direct_links(const Machine& machine) {
+  if (!machine.topology) return false;
+  const TopologyEntry* kind = find_named(topology_entries(), machine.topology->kind);
+  return kind != nullptr && kind->direct;
+}
 
 Members members_of(const Machine& machine, const GroupPlace& group) {
   const std::uint64_t span = group.devices * group.stride;

@@ -9,6 +9,9 @@
 
 namespace penstock {
 
+/// Whether devices of a machine have links to each other, not to a switch.
+bool has_direct_links(const Machine& machine);
+
 /// A group of devices, and the groups like it.
 struct GroupPlace {
   std::uint64_t devices = 1;  // in the group

@@ -71,20 +71,6 @@ Placed place(const Machine& machine, const CollectiveQuestion& question, std::ui
   }
 }
 
-bool has_direct_links(const Machine& machine) {
-  const TopologyEntry* entry = find_named(topology_entries(), machine.topology->kind);
-  return entry != nullptr && entry->direct;
-}
-
-/// All transfers of rounds at the same time.
-Rounds at_once(const Rounds& rounds) {
-  Round all;
-  for (const Round& round : rounds) {
-    all.sendings.insert(all.sendings.end(), round.sendings.begin(), round.sendings.end());
-  }
-  return {all};
-}
-
 /// The rings of a group's members in each machine, over links from device to device; none where
 /// these do not take all links that formulas count on, but an odd one.
 std::vector<Cycle> rings_of(const Members& members, const Machine& machine, const Placed& placed) {
@@ -132,7 +118,7 @@ std::optional<Rounds> rounds_of(const CollectiveEntry& algorithm, const Collecti
   if (!has_direct_links(machine) || by_nics_alone) return algorithm.rounds(call);
   if (call.kind == CollectiveKind::all_to_all) {
     const bool direct = call.members.machines() == 1 && all_linked(placed, call.members.count);
-    return direct ? std::optional(at_once(algorithm.rounds(call))) : std::nullopt;
+    return direct ? std::optional(Rounds{at_once(algorithm.rounds(call))}) : std::nullopt;
   }
   const bool chunked =
       call.kind == CollectiveKind::broadcast || call.kind == CollectiveKind::ring_exchange;

@@ -226,6 +226,14 @@ Rounds in_turn(Rounds first, const Rounds& second) {
   return first;
 }
 
+Round at_once(const Rounds& rounds) {
+  Round all;
+  for (const Round& round : rounds) {
+    all.sendings.insert(all.sendings.end(), round.sendings.begin(), round.sendings.end());
+  }
+  return all;
+}
+
 std::uint64_t chunks_for(std::uint64_t stages, double bytes, const Speed& speed) {
   constexpr double most = 1024;
   const double whole_us = bytes / speed.bandwidth_bytes_per_s * 1e6;

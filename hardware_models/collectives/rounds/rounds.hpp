@@ -71,6 +71,8 @@ Rounds pipelined(const std::vector<std::vector<Send>>& stages, std::uint64_t chu
 
 /// Rounds followed by other rounds.
 Rounds in_turn(Rounds first, const Rounds& second);
+/// All transfers of rounds at the same time.
+Round at_once(const Rounds& rounds);
 
 /// The number of chunks that roughly minimises the time through `stages` consecutive stages:
 /// (stages + k - 1) (bytes / k / bw + lat) is smallest at the square root of (stages - 1) bytes /
