@@ -3,16 +3,6 @@
 #include <algorithm>
 
 namespace penstock {
-namespace {
-
-template <class Visitor>
-void for_each_action(const Schedule& schedule, Visitor visit) {
-  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
-    for (const Action& action : schedule.on(rank)) visit(action);
-  }
-}
-
-}  // namespace
 
 Recomputation::Recomputation(const Schedule& schedule, const Placement& placement,
                              const ActionCounts& counts, const MicrobatchColumns& columns,
@@ -29,15 +19,17 @@ Recomputation::Recomputation(const Schedule& schedule, const Placement& placemen
   if (counts.has(Pass::recompute)) {
     in_order_.resize(std::size_t{placement.stage_count()} * columns.count());
   }
-  for_each_action(schedule, [&](const Action& action) {
-    if (action.pass == Pass::recompute) {
-      in_order_[std::size_t{index(action.stage)} * columns.count() +
-                columns.column_of(action.microbatch)] = true;
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (action.pass == Pass::recompute) {
+        in_order_[std::size_t{index(action.stage)} * columns.count() +
+                  columns.column_of(action.microbatch)] = true;
+      }
+      if (!recomputing.except_last) continue;
+      std::int64_t& last = last_[placement.chain_of(action.stage)];
+      last = std::max(last, std::int64_t{index(action.microbatch)});
     }
-    if (!recomputing.except_last) return;
-    std::int64_t& last = last_[placement.chain_of(action.stage)];
-    last = std::max(last, std::int64_t{index(action.microbatch)});
-  });
+  }
 }
 
 bool Recomputation::in_order(const Action& action) const {
