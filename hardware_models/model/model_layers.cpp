@@ -173,14 +173,6 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& 
   return layer;
 }
 
-/// Whether blocks differ at most in names and places.
-bool work_alike(const BlockSpec& one, const BlockSpec& other) {
-  return std::equal(one.parts.begin(), one.parts.end(), other.parts.begin(), other.parts.end(),
-                    [](const LayerSpec& a, const LayerSpec& b) {
-                      return a.kind == b.kind && a.numbers == b.numbers;
-                    });
-}
-
 /// The layers of a stage that full recomputation makes again, in the order of F.
 std::vector<LayerIndex> recomputed_of(const ModelGraph& model,
                                       const std::vector<LayerIndex>& stage) {
@@ -216,6 +208,13 @@ void restore_together(ModelGraph& model, const ModelGraph& whole,
 }
 
 }  // namespace
+
+bool work_alike(const BlockSpec& one, const BlockSpec& other) {
+  return std::equal(one.parts.begin(), one.parts.end(), other.parts.begin(), other.parts.end(),
+                    [](const LayerSpec& a, const LayerSpec& b) {
+                      return a.kind == b.kind && a.numbers == b.numbers;
+                    });
+}
 
 bool has_experts(const ModelSpec& spec) {
   const auto has = [](const LayerSpec& part) { return part.numbers.contains("experts"); };

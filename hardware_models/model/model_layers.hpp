@@ -19,6 +19,9 @@ bool has_experts(const ModelSpec& spec);
 /// and offload of layers leave it alone.
 bool is_at_an_end(const BlockSpec& block);
 
+/// Whether blocks differ at most in names and places.
+bool work_alike(const BlockSpec& one, const BlockSpec& other);
+
 /// What of a block is recomputed before its backward.
 enum class RecomputeScope : std::uint8_t {
   nothing,

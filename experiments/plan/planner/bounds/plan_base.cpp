@@ -7,6 +7,7 @@
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/modules.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
+#include "hardware_models/model/model_layers.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -19,15 +20,9 @@ std::string_view without_number(std::string_view name) {
   return last == std::string_view::npos ? name : name.substr(0, last + 1);
 }
 
-bool alike(const LayerSpec& one, const LayerSpec& other) {
-  return one.kind == other.kind && one.numbers == other.numbers;
-}
-
 bool alike(const BlockSpec& one, const BlockSpec& other) {
   return one.cut_evenly == other.cut_evenly && one.predicts_further == other.predicts_further &&
-         without_number(one.name) == without_number(other.name) &&
-         std::equal(one.parts.begin(), one.parts.end(), other.parts.begin(), other.parts.end(),
-                    [](const LayerSpec& a, const LayerSpec& b) { return alike(a, b); });
+         without_number(one.name) == without_number(other.name) && work_alike(one, other);
 }
 
 /// Keeps each different block once.
