@@ -18,9 +18,8 @@ using Row = std::vector<std::string>;
 void add_format(const std::optional<Coded>& coded, const std::vector<float>& values,
                 CodecReport& report) {
   if (!coded) return;
-  const bool known =
-      std::any_of(report.formats.begin(), report.formats.end(),
-                  [&](const MeasuredCodec& format) { return format.codec == coded->codec; });
+  const bool known = std::ranges::any_of(
+      report.formats, [&](const MeasuredCodec& format) { return format.codec == coded->codec; });
   if (!known) report.formats.push_back(measured(coded->codec, values));
 }
 
@@ -63,8 +62,8 @@ std::vector<Row> rows_of(const CodecReport& report, std::optional<Coded> StageCo
 
 std::string table_of(const CodecReport& report, const char* title,
                      std::optional<Coded> StageCoding::*what, TimeUnit unit) {
-  const bool any = std::any_of(report.stages.begin(), report.stages.end(),
-                               [&](const StageCoding& stage) { return (stage.*what).has_value(); });
+  const bool any = std::ranges::any_of(
+      report.stages, [&](const StageCoding& stage) { return (stage.*what).has_value(); });
   if (!any) return "";
   std::vector<Row> rows{
       {"stage", "codec", "bits", "ratio", "packed", "encode", "decode", "SQNR dB", "flushed"}};
@@ -97,8 +96,7 @@ ordered_json looks_json(const Looks& looks) {
 }  // namespace
 
 const MeasuredCodec& CodecReport::measured_as(const CodecSpec& codec) const {
-  return *std::find_if(formats.begin(), formats.end(),
-                       [&](const MeasuredCodec& format) { return format.codec == codec; });
+  return *std::ranges::find(formats, codec, &MeasuredCodec::codec);
 }
 
 CodecReport codec_report(const Layout& layout) {
@@ -179,10 +177,10 @@ std::optional<double> CodecTraining::time_us_throughout(const CodedIteration& it
 }
 
 const CodedIteration& CodecTraining::finest() const {
-  return std::max_element(phases.begin(), phases.end(),
-                          [](const Phase& a, const Phase& b) {
-                            return a.iteration.bits_per_value < b.iteration.bits_per_value;
-                          })
+  return std::ranges::max_element(phases,
+                                  [](const Phase& a, const Phase& b) {
+                                    return a.iteration.bits_per_value < b.iteration.bits_per_value;
+                                  })
       ->iteration;
 }
 

@@ -95,8 +95,7 @@ void note_replicas(RunResult& result) {
 
 /// Notes whether layer times are those of this machine, as they were measured, and those of a run.
 void note_conditions(RunResult& result) {
-  const auto in_run =
-      std::count_if(result.profile_rows.begin(), result.profile_rows.end(), was_in_run);
+  const auto in_run = std::ranges::count_if(result.profile_rows, was_in_run);
   if (result.profile_rows.empty()) return;
   const Profile& profile = *result.layout.hardware.spec.profile;
   static const std::string here = environment_title(host_environment());

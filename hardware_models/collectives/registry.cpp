@@ -32,13 +32,12 @@ std::vector<const CollectiveEntry*> those_for(CollectiveKind kind) {
 }  // namespace
 
 bool serves(const CollectiveEntry& entry, CollectiveKind kind) {
-  return std::any_of(entry.kinds.begin(), entry.kinds.end(),
-                     [&](const ServedKind& served) { return served.kind == kind; });
+  return std::ranges::any_of(entry.kinds,
+                             [&](const ServedKind& served) { return served.kind == kind; });
 }
 
 std::string_view name(CollectiveKind kind) {
-  return std::find_if(kind_names.begin(), kind_names.end(),
-                      [&](const auto& named) { return named.first == kind; })
+  return std::ranges::find_if(kind_names, [&](const auto& named) { return named.first == kind; })
       ->second;
 }
 
@@ -67,10 +66,9 @@ bool applies(const CollectiveEntry& entry, const CollectiveCall& call) {
 const CollectiveEntry& quickest(const CollectiveCall& call) {
   std::vector<const CollectiveEntry*> all = those_for(call.kind);
   std::erase_if(all, [&](const CollectiveEntry* entry) { return !applies(*entry, call); });
-  return **std::min_element(all.begin(), all.end(),
-                            [&](const CollectiveEntry* a, const CollectiveEntry* b) {
-                              return a->us(call) < b->us(call);
-                            });
+  return **std::ranges::min_element(all, [&](const CollectiveEntry* a, const CollectiveEntry* b) {
+    return a->us(call) < b->us(call);
+  });
 }
 
 const CollectiveEntry& chosen(const CollectiveCall& call, const CollectiveChoice& choice) {

@@ -29,7 +29,7 @@ void check_alike(const BlockSpec& block, const LayerWork& work, const LayerSpec&
 }
 
 bool holds(const Operators& operators, std::string_view name) {
-  return std::find(operators.begin(), operators.end(), name) != operators.end();
+  return std::ranges::find(operators, name) != operators.end();
 }
 
 /// Selective recomputation repeats what runs in F, from one place in a list to another.
@@ -180,7 +180,7 @@ std::vector<LayerIndex> recomputed_of(const ModelGraph& model,
   for (const LayerIndex layer : stage) {
     if (model.layers[index(layer)].work.repeated == Repeated::all) recomputed.push_back(layer);
   }
-  std::sort(recomputed.begin(), recomputed.end());
+  std::ranges::sort(recomputed);
   return recomputed;
 }
 
@@ -218,17 +218,16 @@ bool work_alike(const BlockSpec& one, const BlockSpec& other) {
 
 bool has_experts(const ModelSpec& spec) {
   const auto has = [](const LayerSpec& part) { return part.numbers.contains("experts"); };
-  return std::any_of(spec.blocks.begin(), spec.blocks.end(), [&](const BlockSpec& block) {
-    return std::any_of(block.parts.begin(), block.parts.end(), has);
-  });
+  return std::ranges::any_of(
+      spec.blocks, [&](const BlockSpec& block) { return std::ranges::any_of(block.parts, has); });
 }
 
 bool is_at_an_end(const BlockSpec& block) {
   constexpr std::array<std::string_view, 6> ends{"embedding", "head",    "merger",
                                                  "norm",      "patches", "picture_embedding"};
-  return std::all_of(block.parts.begin(), block.parts.end(), [&](const LayerSpec& part) {
+  return std::ranges::all_of(block.parts, [&](const LayerSpec& part) {
     if (part.kind == "measured") return !block.cut_evenly;
-    return std::find(ends.begin(), ends.end(), part.kind) != ends.end();
+    return std::ranges::find(ends, part.kind) != ends.end();
   });
 }
 

@@ -86,8 +86,8 @@ std::uint64_t devices_together(const TopologySpec& topology, std::uint64_t other
 
 double share_in(const EfficiencyTable& table, double size) {
   if (table.empty()) return 1;
-  const auto high = std::find_if(table.begin(), table.end(),
-                                 [&](const EfficiencyPoint& point) { return point.size >= size; });
+  const auto high =
+      std::ranges::find_if(table, [&](const EfficiencyPoint& point) { return point.size >= size; });
   if (high == table.begin()) return high->share;
   if (high == table.end()) return table.back().share;
   const EfficiencyPoint& low = *(high - 1);
@@ -128,8 +128,7 @@ std::span<const Recipe> recipes() {
 }
 
 const Recipe* recipe_of(std::string_view precision) {
-  const auto found = std::find_if(recipes().begin(), recipes().end(),
-                                  [&](const Recipe& one) { return one.name == precision; });
+  const auto found = std::ranges::find(recipes(), precision, &Recipe::name);
   return found == recipes().end() ? nullptr : &*found;
 }
 
@@ -138,7 +137,7 @@ std::optional<std::string_view> runs_in(const Device& device, std::string_view p
   if (const Recipe* recipe = recipe_of(precision)) precision = recipe->units;
   if (device.peak_flops.contains(precision)) return precision;
   if (precision == "tf32") return runs_in(device, "fp32");
-  const auto own = std::find(wider.begin(), wider.end(), precision);
+  const auto own = std::ranges::find(wider, precision);
   const auto found = std::find_if(own, wider.end(), [&](std::string_view candidate) {
     return device.peak_flops.contains(candidate);
   });

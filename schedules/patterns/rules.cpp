@@ -85,7 +85,7 @@ std::string_view ScheduleOptions::choice(std::string_view name,
                                          std::span<const std::string_view> values) const {
   const auto found = settings.find(name);
   if (found == settings.end()) return values.front();
-  const auto value = std::find(values.begin(), values.end(), found->second);
+  const auto value = std::ranges::find(values, found->second);
   if (value == values.end()) {
     throw RuleError(fmt::format("{} is \"{}\": must be one of {}", name, found->second,
                                 fmt::join(values, ", ")));
@@ -97,9 +97,8 @@ void check_options(std::string_view rule, std::span<const ScheduleOption> known,
                    const ScheduleOptions& options) {
   for (const auto& setting : options.settings) {
     const std::string& name = setting.first;
-    const bool is_known =
-        std::any_of(known.begin(), known.end(),
-                    [&](const ScheduleOption& option) { return option.name == name; });
+    const bool is_known = std::ranges::any_of(
+        known, [&](const ScheduleOption& option) { return option.name == name; });
     if (is_known) continue;
     std::string takes;
     for (const ScheduleOption& option : known) {

@@ -16,10 +16,9 @@ class ZeroBubble final : public Policy {
   std::optional<std::size_t> choose(const FreeRank& rank,
                                     std::span<const Candidate> candidates) const override {
     const Action& next = schedule_.on(rank.rank)[rank.chosen];
-    const auto found =
-        std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
-          return one.action.microbatch == next.microbatch && turn_of(one.action.pass) == next.pass;
-        });
+    const auto found = std::ranges::find_if(candidates, [&](const Candidate& one) {
+      return one.action.microbatch == next.microbatch && turn_of(one.action.pass) == next.pass;
+    });
     if (found == candidates.end()) return std::nullopt;
     return static_cast<std::size_t>(found - candidates.begin());
   }

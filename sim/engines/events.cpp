@@ -81,7 +81,7 @@ class RunAhead {
         private_(private_links(plan, conditions.network)),
         link_free_(plan.links.size()),
         transfers_(plan, costs, conditions, timeline, events_, Transfers::Ends::known_late) {
-    const bool all_private = std::find(private_.begin(), private_.end(), false) == private_.end();
+    const bool all_private = std::ranges::find(private_, false) == private_.end();
     if (!all_private) timeline.slowed.assign(plan.tasks(), Time{});
     for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
       rows_.push_back({.next = orders_.tasks.data() + orders_.first[rank],
@@ -109,7 +109,7 @@ class RunAhead {
     }
     for (const TaskId task : plan_.followers) timeline_.begin[task] = timeline_.begin[task - 1];
     const bool done =
-        std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.next == row.end; });
+        std::ranges::all_of(rows_, [](const Row& row) { return row.next == row.end; });
     if (done) return std::nullopt;
     return standstill();
   }
@@ -247,7 +247,7 @@ bool nothing_delays(const Conditions& conditions) {
 
 bool all_private(const Plan& plan, const Network& network) {
   const std::vector<bool> is_private = private_links(plan, network);
-  return std::find(is_private.begin(), is_private.end(), false) == is_private.end();
+  return std::ranges::find(is_private, false) == is_private.end();
 }
 
 /// Whether ranks ever have more than `most` transfers in flight that they send, or receive. Those
@@ -297,9 +297,8 @@ bool limits_bind(const PricedPlan& priced, const Timeline& timeline) {
   if (!conditions.stall_above_bytes) return false;
   if (may_wait_within_capacity(plan, timeline)) return true;
   const std::vector<std::uint64_t> peaks = peak_bytes(plan, costs, timeline);
-  return std::any_of(
-      peaks.begin(), peaks.end(),
-      [most = *conditions.stall_above_bytes](std::uint64_t peak) { return peak > most; });
+  return std::ranges::any_of(
+      peaks, [most = *conditions.stall_above_bytes](std::uint64_t peak) { return peak > most; });
 }
 
 }  // namespace
@@ -331,7 +330,7 @@ std::optional<std::string> why_not_relax(const Plan& plan, const Conditions& con
   if (conditions.rendezvous) return "transfers wait for their readers";
   if (conditions.limits_in_flight()) return "the transfers in flight are limited";
   const std::vector<bool> is_private = private_links(plan, conditions.network);
-  const auto shared = std::find(is_private.begin(), is_private.end(), false);
+  const auto shared = std::ranges::find(is_private, false);
   if (shared == is_private.end()) return std::nullopt;
   const Link& link = plan.links[static_cast<std::size_t>(shared - is_private.begin())];
   return fmt::format("the transfers from {} to {} share links, or come in no fixed order",

@@ -32,8 +32,7 @@ std::vector<MemoryRoom::Change> MemoryRoom::changes_of(std::span<const RankEffec
   for (const RankEffect& effect : effects) {
     const Rank rank{effect.rank};
     if (effect.rank >= ranks) continue;
-    auto change = std::find_if(changes.begin(), changes.end(),
-                               [&](const Change& one) { return one.rank == rank; });
+    auto change = std::ranges::find(changes, rank, &Change::rank);
     if (change == changes.end()) change = changes.insert(change, {.rank = rank});
     (effect.at_end() ? change->at_end : change->at_start) +=
         static_cast<std::int64_t>(effect.change);

@@ -14,10 +14,9 @@ constexpr std::uint32_t no_stage = UINT32_MAX;
 void add_parameters(StageSizes& sizes, const SharedParameters& more) {
   if (more.bytes <= 0) return;
   sizes.parameter_bytes += more.bytes;
-  auto same = std::find_if(sizes.parameters.begin(), sizes.parameters.end(),
-                           [&](const SharedParameters& one) {
-                             return one.copies == more.copies && one.spread == more.spread;
-                           });
+  auto same = std::ranges::find_if(sizes.parameters, [&](const SharedParameters& one) {
+    return one.copies == more.copies && one.spread == more.spread;
+  });
   if (same == sizes.parameters.end()) {
     sizes.parameters.push_back(more);
   } else {
@@ -61,7 +60,7 @@ void check_partition(const ModelGraph& model, const Partition& partition) {
       stage_of[index(layer)] = stage;
     }
   }
-  const auto left = std::find(stage_of.begin(), stage_of.end(), no_stage);
+  const auto left = std::ranges::find(stage_of, no_stage);
   if (left != stage_of.end()) {
     throw InputError("/partition/stages",
                      fmt::format("layer {} is in no stage", left - stage_of.begin()));

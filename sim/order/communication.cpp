@@ -13,9 +13,8 @@ std::string text(const CommCell& cell) {
 }
 
 bool any_cell(const std::vector<std::vector<CommCell>>& rows, bool (*test)(Comm)) {
-  return std::any_of(rows.begin(), rows.end(), [&](const auto& row) {
-    return std::any_of(row.begin(), row.end(),
-                       [&](const CommCell& cell) { return test(cell.comm); });
+  return std::ranges::any_of(rows, [&](const auto& row) {
+    return std::ranges::any_of(row, [&](const CommCell& cell) { return test(cell.comm); });
   });
 }
 

@@ -21,7 +21,7 @@ bool all_occur(const Schedule& schedule, std::uint32_t count) {
   if (count > schedule.actions()) return false;
   std::vector<bool> occurs(count);
   for_each_microbatch(schedule, [&](Microbatch microbatch) { occurs[index(microbatch)] = true; });
-  return std::find(occurs.begin(), occurs.end(), false) == occurs.end();
+  return std::ranges::find(occurs, false) == occurs.end();
 }
 
 }  // namespace
@@ -38,9 +38,8 @@ std::string text(const Action& action) {
 }
 
 bool Schedule::has(Pass pass) const {
-  return std::any_of(orders_.begin(), orders_.end(), [&](const std::vector<Action>& order) {
-    return std::any_of(order.begin(), order.end(),
-                       [&](const Action& action) { return action.pass == pass; });
+  return std::ranges::any_of(orders_, [&](const std::vector<Action>& order) {
+    return std::ranges::any_of(order, [&](const Action& action) { return action.pass == pass; });
   });
 }
 
@@ -57,7 +56,7 @@ MicrobatchColumns::MicrobatchColumns(const Schedule& schedule) {
       schedule, [&](Microbatch microbatch) { count_ = std::max(count_, index(microbatch) + 1); });
   if (all_occur(schedule, count_)) return;
   for_each_microbatch(schedule, [&](Microbatch microbatch) { sorted_.push_back(microbatch); });
-  std::sort(sorted_.begin(), sorted_.end());
+  std::ranges::sort(sorted_);
   sorted_.erase(std::unique(sorted_.begin(), sorted_.end()), sorted_.end());
   count_ = static_cast<std::uint32_t>(sorted_.size());
 }

@@ -13,8 +13,7 @@ Recomputation::Recomputation(const Schedule& schedule, const Placement& placemen
       has_backward_(counts.has_backward()),
       last_(placement.chains().size(), -1) {
   const std::vector<bool>& stages = recomputing.stages;
-  any_ =
-      counts.has(Pass::recompute) || std::find(stages.begin(), stages.end(), true) != stages.end();
+  any_ = counts.has(Pass::recompute) || std::ranges::find(stages, true) != stages.end();
   if (!any_) return;
   if (counts.has(Pass::recompute)) {
     in_order_.resize(std::size_t{placement.stage_count()} * columns.count());

@@ -103,8 +103,7 @@ void TailTasks::reduce(const Finished& finished, TaskId producer) {
 TaskId TailTasks::reduce_written(Rank rank, Stage stage, TaskId input) {
   if (finished_.empty() || !reduces(stage)) return no_task;
   const std::vector<Finished>& all = finished_[index(rank)];
-  const auto own =
-      std::find_if(all.begin(), all.end(), [&](const Finished& one) { return one.stage == stage; });
+  const auto own = std::ranges::find(all, stage, &Finished::stage);
   return own == all.end() ? no_task : sum(Pass::reduce_gradient, *own, input);
 }
 
@@ -157,8 +156,7 @@ void TailTasks::finish() {
 void TailTasks::finish_rows() {
   for (std::size_t rank = 0; rank < finished_.size(); ++rank) {
     std::vector<Finished> all = finished_[rank];
-    std::sort(all.begin(), all.end(),
-              [](const Finished& a, const Finished& b) { return a.stage < b.stage; });
+    std::ranges::sort(all, [](const Finished& a, const Finished& b) { return a.stage < b.stage; });
     for (const Finished& finished : all) {
       reduce(finished, row_end_[rank]);
       tie(finished, row_end_[rank]);
@@ -181,7 +179,7 @@ TaskId TailTasks::inputs_of_update(const Finished& finished) {
   std::vector<TaskId> inputs = sums_[group_of(finished.stage)];
   const std::vector<TaskId>& ties = ties_[finished.slot];
   inputs.insert(inputs.end(), ties.begin(), ties.end());
-  std::sort(inputs.begin(), inputs.end());
+  std::ranges::sort(inputs);
   return add_inputs(plan_, inputs);
 }
 

@@ -192,7 +192,7 @@ std::vector<PathStep> critical_path(const Plan& plan, const Costs& costs, const 
     path.back().waits = waits_of(plan, timeline, path.back());
     next = before;
   }
-  std::reverse(path.begin(), path.end());
+  std::ranges::reverse(path);
   return path;
 }
 
@@ -207,8 +207,7 @@ TasksBefore::TasksBefore(const Plan& plan, const Costs& costs, const Timeline& t
   for (const WorkClass& work : plan.classes) resource_of_class_.push_back(work.resource);
   follow_plan(costs, timeline);
   std::fill_n(in_plan_order_.begin(), plan.ranks, std::uint8_t{1});
-  const bool all =
-      std::find(in_plan_order_.begin(), in_plan_order_.end(), 0) == in_plan_order_.end();
+  const bool all = std::ranges::find(in_plan_order_, 0) == in_plan_order_.end();
   if (!all) follow_service(costs, timeline);
 }
 

@@ -86,11 +86,10 @@ std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResul
     } catch (const UsageError&) {
     }
   }
-  std::stable_sort(orders.begin(), orders.end(),
-                   [](const ComparedOrder& a, const ComparedOrder& b) {
-                     return std::tuple(!a.fits, !a.may_fit, a.makespan) <
-                            std::tuple(!b.fits, !b.may_fit, b.makespan);
-                   });
+  std::ranges::stable_sort(orders, [](const ComparedOrder& a, const ComparedOrder& b) {
+    return std::tuple(!a.fits, !a.may_fit, a.makespan) <
+           std::tuple(!b.fits, !b.may_fit, b.makespan);
+  });
   return orders;
 }
 

@@ -33,7 +33,7 @@ void leave_uncoded(StagePrices& prices) {
                      &prices.recomputed_bytes, &prices.evict_us}) {
     std::fill(list->begin(), list->end(), 0.0);
   }
-  prices.least_bytes = *std::max_element(prices.held_bytes.begin(), prices.held_bytes.end());
+  prices.least_bytes = *std::ranges::max_element(prices.held_bytes);
 }
 
 }  // namespace
@@ -42,10 +42,9 @@ void leave_uncoded(StagePrices& prices) {
 std::uint64_t BestFirst::layouts_in(const LayoutFrame& frame, std::uint32_t order) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   if (why_no_order(base_.task, degrees, space_.orders[order]) != nullptr) return 0;
-  const auto zeros =
-      std::count_if(space_.zeros.begin(), space_.zeros.end(), [&](std::uint32_t zero) {
-        return takes_zero(base_.task, degrees, space_.orders[order], zero);
-      });
+  const auto zeros = std::ranges::count_if(space_.zeros, [&](std::uint32_t zero) {
+    return takes_zero(base_.task, degrees, space_.orders[order], zero);
+  });
   return static_cast<std::uint64_t>(zeros) * links_of(space_, degrees) *
          storages_of(space_, degrees, space_.orders[order]);
 }

@@ -37,9 +37,8 @@ std::vector<std::uint32_t> own_device_counts(std::uint32_t devices, double share
   const auto longer = [&](std::uint32_t own) {
     return std::max(share / own, (1 - share) / (devices - own));
   };
-  std::stable_sort(counts.begin(), counts.end(), [&](std::uint32_t one, std::uint32_t other) {
-    return longer(one) < longer(other);
-  });
+  std::ranges::stable_sort(
+      counts, [&](std::uint32_t one, std::uint32_t other) { return longer(one) < longer(other); });
   return counts;
 }
 

@@ -64,8 +64,8 @@ void BestFirst::place_on_ranks() {
     return !module_choices(space_, one.choice).empty();
   };
   // Where no listed one takes a module, the best that does.
-  if (std::none_of(best.begin(), best.end(), takes_module)) {
-    const auto first = std::find_if(plan_.fitting.begin(), plan_.fitting.end(), takes_module);
+  if (std::ranges::none_of(best, takes_module)) {
+    const auto first = std::ranges::find_if(plan_.fitting, takes_module);
     if (first != plan_.fitting.end()) best.push_back(*first);
   }
   refine(best, [this](const LayoutChoice& layout) {
@@ -149,7 +149,7 @@ void BestFirst::draw_documents() {
 
 /// Leaves the first name of layouts of a family that are equal.
 void BestFirst::name_once(std::vector<JudgedLayout>& layouts) {
-  std::stable_sort(layouts.begin(), layouts.end(), is_better);
+  std::ranges::stable_sort(layouts, is_better);
   std::unordered_multimap<std::uint64_t, const JudgedLayout*> known;
   std::vector<JudgedLayout> different;
   different.reserve(layouts.size());
@@ -176,13 +176,11 @@ bool BestFirst::has_headroom(const Trial& trial) const {
 void BestFirst::finish() {
   name_once(plan_.fitting);
   name_once(plan_.tight);
-  std::stable_sort(plan_.too_large.begin(), plan_.too_large.end(),
-                   [](const JudgedLayout& a, const JudgedLayout& b) {
-                     return std::tie(a.trial.peak_bytes, a.number) <
-                            std::tie(b.trial.peak_bytes, b.number);
-                   });
-  std::stable_sort(plan_.refused.begin(), plan_.refused.end(),
-                   [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
+  std::ranges::stable_sort(plan_.too_large, [](const JudgedLayout& a, const JudgedLayout& b) {
+    return std::tie(a.trial.peak_bytes, a.number) < std::tie(b.trial.peak_bytes, b.number);
+  });
+  std::ranges::stable_sort(
+      plan_.refused, [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
   std::uint64_t others = plan_.without_memory + plan_.simulated;
   for (const Exclusion& one : plan_.refused) others += one.layouts;
   plan_.slower = plan_.legal > others ? plan_.legal - others : 0;

@@ -272,9 +272,8 @@ std::vector<ListedFamily> listed_families(const std::vector<JudgedLayout>& layou
   if (rows.size() > most) rows.resize(most);
   std::vector<ListedFamily> different;
   for (ListedFamily& row : rows) {
-    const auto same = std::find_if(different.begin(), different.end(), [&](const auto& other) {
-      return are_equal(*other.best, *row.best);
-    });
+    const auto same = std::ranges::find_if(
+        different, [&](const auto& other) { return are_equal(*other.best, *row.best); });
     if (same == different.end()) {
       different.push_back(std::move(row));
     } else {

@@ -77,8 +77,8 @@ SweepOutcome outcome_of(const RunResult& result, const std::vector<std::string>&
 
 bool exceeds_memory(const Layout& layout, const SweepResult& result) {
   const auto largest = layout.memory.largest_peak_bytes();
-  return std::any_of(result.peak_memory_bytes.begin(), result.peak_memory_bytes.end(),
-                     [&](std::uint64_t bytes) { return largest && bytes > *largest; });
+  return std::ranges::any_of(result.peak_memory_bytes,
+                             [&](std::uint64_t bytes) { return largest && bytes > *largest; });
 }
 
 constexpr std::string_view stages_pointer = "/model/stages/";
@@ -262,7 +262,7 @@ bool CostKnob::is_stated(const json& document) const {
   if (of_link()) return document.contains("hardware") && states(document["hardware"]);
   const json& stages = document["model"]["stages"];
   if (stage_ != every_stage) return stage_ < stages.size() && states(stages[stage_]);
-  return std::all_of(stages.begin(), stages.end(), states);
+  return std::ranges::all_of(stages, states);
 }
 
 void CostKnob::set(Layout& layout, double value) const {
@@ -283,8 +283,7 @@ bool knobs_decide(const json& document, const Layout& layout, const std::vector<
     return false;
   }
   if (layout.policy != nullptr || layout.hardware.cost_model != "ideal") return false;
-  return std::all_of(knobs.begin(), knobs.end(),
-                     [&](const CostKnob& knob) { return knob.is_stated(document); });
+  return std::ranges::all_of(knobs, [&](const CostKnob& knob) { return knob.is_stated(document); });
 }
 
 }  // namespace penstock

@@ -71,11 +71,10 @@ bool MicrobatchCosts::all_plain(const StepBatch& batch) const {
   };
   const auto is_plain = [&](const StepMicrobatch& one) {
     return is_full(one.packed) && is_full(one.of_module()) &&
-           std::all_of(one.loads.begin(), one.loads.end(), [](double load) { return load == 1; });
+           std::ranges::all_of(one.loads, [](double load) { return load == 1; });
   };
-  return std::all_of(batch.replicas.begin(), batch.replicas.end(), [&](const ReplicaBatch& one) {
-    return std::all_of(one.begin(), one.end(), is_plain);
-  });
+  return std::ranges::all_of(
+      batch.replicas, [&](const ReplicaBatch& one) { return std::ranges::all_of(one, is_plain); });
 }
 
 Costs MicrobatchCosts::own(const Plan& classes, const StepMicrobatch& microbatch) const {

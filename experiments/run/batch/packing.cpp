@@ -91,10 +91,9 @@ void put_in_order(MicrobatchOrder order, const TokenCost& cost,
                   std::vector<PackedMicrobatch>& microbatches) {
   if (order == MicrobatchOrder::given) return;
   const bool longest = order == MicrobatchOrder::longest_first;
-  std::stable_sort(microbatches.begin(), microbatches.end(),
-                   [&](const PackedMicrobatch& a, const PackedMicrobatch& b) {
-                     return longest ? cost.of(b) < cost.of(a) : cost.of(a) < cost.of(b);
-                   });
+  std::ranges::stable_sort(microbatches, [&](const PackedMicrobatch& a, const PackedMicrobatch& b) {
+    return longest ? cost.of(b) < cost.of(a) : cost.of(a) < cost.of(b);
+  });
 }
 
 }  // namespace penstock

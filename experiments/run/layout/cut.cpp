@@ -123,7 +123,7 @@ void add_links(const HardwareModel& hardware, const Layout& layout, CutProblem& 
   }
   const CutLink usual = link_between(hardware, Rank{0}, Rank{1});
   const auto differs = [&](const CutLink& one) { return !is_alike(one, usual); };
-  if (std::any_of(links.begin(), links.end(), differs)) problem.links = std::move(links);
+  if (std::ranges::any_of(links, differs)) problem.links = std::move(links);
 }
 
 /// How slow a rank is for the whole run, in the slowest of its replicas.
@@ -218,9 +218,8 @@ std::vector<LayerIndex> planned(const ModelGraph& model, const std::vector<std::
     if (dropped.empty() || !dropped[index(layer)]) layers.push_back(layer);
   }
   if (!numbers.empty()) {
-    std::stable_sort(layers.begin(), layers.end(), [&](LayerIndex a, LayerIndex b) {
-      return numbers[index(a)] < numbers[index(b)];
-    });
+    std::ranges::stable_sort(
+        layers, [&](LayerIndex a, LayerIndex b) { return numbers[index(a)] < numbers[index(b)]; });
   }
   return layers;
 }

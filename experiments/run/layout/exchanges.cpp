@@ -10,9 +10,7 @@
 namespace penstock {
 namespace {
 
-bool any(const std::vector<bool>& flags) {
-  return std::find(flags.begin(), flags.end(), true) != flags.end();
-}
+bool any(const std::vector<bool>& flags) { return std::ranges::find(flags, true) != flags.end(); }
 
 /// The exchange behind an action, if there is one.
 std::optional<CommCell> exchange_behind(const Action& action, const std::vector<bool>& exchanges,
@@ -82,7 +80,7 @@ std::vector<bool> exchanges_in(const std::vector<std::vector<CommCell>>& rows,
 }
 
 bool stays_on_rank(const Placement& placement, std::size_t stage) {
-  return std::all_of(placement.chains().begin(), placement.chains().end(), [&](const auto& chain) {
+  return std::ranges::all_of(placement.chains(), [&](const auto& chain) {
     if (stage + 1 == chain.size()) return false;
     const Stage here = chain[stage], next = chain[stage + 1];
     bool same = placement.replicas(here) == placement.replicas(next);
@@ -132,7 +130,7 @@ std::vector<std::uint32_t> first_pieces(const std::vector<bool>& exchanges) {
 std::uint32_t further_pieces(const Layout& layout) {
   if (layout.spec.blocks.empty()) return 0;
   const std::vector<bool> exchanges = exchanges_of(layout);
-  return static_cast<std::uint32_t>(std::count(exchanges.begin(), exchanges.end(), true));
+  return static_cast<std::uint32_t>(std::ranges::count(exchanges, true));
 }
 
 void add_exchanges(const std::vector<bool>& exchanges, const Schedule& schedule,

@@ -154,7 +154,7 @@ void check_recompute(const Scenario& scenario, const Layout& layout) {
   if (layout.recompute.microbatches.empty()) return;
   const std::vector<bool> stages = extras_of(layout).recomputing.stages;
   check_applies(scenario, "/recompute/microbatches",
-                std::find(stages.begin(), stages.end(), true) != stages.end(),
+                std::ranges::find(stages, true) != stages.end(),
                 "no stage recomputes anything; its layers need recompute_us");
 }
 
@@ -162,9 +162,8 @@ void check_recompute(const Scenario& scenario, const Layout& layout) {
 template <class Test>
 bool any_kernel(const Layout& layout, Test test) {
   const auto& layers = layout.model.layers;
-  return std::any_of(layers.begin(), layers.end(), [&](const Layer& layer) {
-    return std::any_of(layer.work.kernels.begin(), layer.work.kernels.end(), test);
-  });
+  return std::ranges::any_of(
+      layers, [&](const Layer& layer) { return std::ranges::any_of(layer.work.kernels, test); });
 }
 
 /// What runs in a low precision needs a dtype that has one.

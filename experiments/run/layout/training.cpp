@@ -49,7 +49,7 @@ std::vector<std::uint32_t> gradient_buckets(const Layout& layout) {
 /// Whether parameters of a layer are on more than one device, with this many groups of ranks.
 bool is_shared(const Layer& layer, double groups) {
   const auto parameters = parameters_of(layer);
-  return std::any_of(parameters.begin(), parameters.end(), [&](const SharedParameters& one) {
+  return std::ranges::any_of(parameters, [&](const SharedParameters& one) {
     return one.bytes > 0 && one.copies * (groups / one.spread) > 1;
   });
 }
@@ -58,8 +58,7 @@ bool is_shared(const Layer& layer, double groups) {
 bool shares_beyond_ranks(const Layout& layout) {
   const std::vector<Layer>& layers = layout.model.layers;
   return layout.degrees.data > 1 ||
-         std::any_of(layers.begin(), layers.end(),
-                     [](const Layer& layer) { return is_shared(layer, 1); });
+         std::ranges::any_of(layers, [](const Layer& layer) { return is_shared(layer, 1); });
 }
 
 /// Whether a model stage has no backward while others have.
@@ -74,7 +73,7 @@ std::vector<bool> shared_stages(const Layout& layout, std::uint32_t data) {
   for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
     const auto& layers = layout.partition.stages[stage];
     const double groups = data * static_cast<double>(ranks[stage].size());
-    shared.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex layer) {
+    shared.push_back(std::ranges::any_of(layers, [&](LayerIndex layer) {
       return is_shared(layout.model.layers[index(layer)], groups);
     }));
   }
@@ -91,7 +90,7 @@ std::vector<bool> summed_stages(const Layout& layout) {
 }
 
 bool any_of(const std::vector<bool>& flags) {
-  return std::find(flags.begin(), flags.end(), true) != flags.end();
+  return std::ranges::find(flags, true) != flags.end();
 }
 
 /// By model stage: whether `test` holds for any of its layers.
@@ -99,9 +98,8 @@ template <class Test>
 std::vector<bool> stages_with(const ModelGraph& model, const Partition& partition, Test test) {
   std::vector<bool> stages;
   for (const std::vector<LayerIndex>& layers : partition.stages) {
-    stages.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex layer) {
-      return test(model.layers[index(layer)]);
-    }));
+    stages.push_back(std::ranges::any_of(
+        layers, [&](LayerIndex layer) { return test(model.layers[index(layer)]); }));
   }
   return stages;
 }
@@ -116,8 +114,8 @@ bool made_again(const RecomputeSection& recompute, const Layer& layer) {
     return layer.recomputed_bytes > 0 || !layer.work.kernels.empty();
   }
   return layer.recomputed_bytes > 0 ||
-         std::any_of(layer.work.kernels.begin(), layer.work.kernels.end(),
-                     [](const Kernel& kernel) { return kernel.selective; });
+         std::ranges::any_of(layer.work.kernels,
+                             [](const Kernel& kernel) { return kernel.selective; });
 }
 
 Recomputing recomputing_of(const Layout& layout) {
@@ -237,8 +235,8 @@ void hold_kinds(const Layout& layout, Extras& extras) {
 }  // namespace
 
 bool has_weights(const ModelGraph& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const Layer& layer) { return layer.parameter_bytes > 0; });
+  return std::ranges::any_of(model.layers,
+                             [](const Layer& layer) { return layer.parameter_bytes > 0; });
 }
 
 bool shares_weights(const Layout& layout) {

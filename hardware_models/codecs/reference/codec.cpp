@@ -19,9 +19,7 @@ namespace {
 constexpr std::array blocks{16.0, 32.0, 64.0, 128.0};
 
 const Parameter* find_parameter(const CodecEntry& entry, std::string_view name) {
-  const auto found =
-      std::find_if(entry.parameters.begin(), entry.parameters.end(),
-                   [&](const Parameter& parameter) { return parameter.name == name; });
+  const auto found = std::ranges::find(entry.parameters, name, &Parameter::name);
   return found == entry.parameters.end() ? nullptr : &*found;
 }
 
@@ -94,7 +92,7 @@ class Search {
       if (!budget_.allows(one.error)) break;
       within.push_back(std::move(one));
     }
-    std::reverse(within.begin(), within.end());
+    std::ranges::reverse(within);
     if (within.empty()) return;
     if (!result_.formats.empty() && !takes_less(within.front(), result_.formats.front())) return;
     result_.formats = std::move(within);

@@ -154,9 +154,8 @@ Time StageTimes::latency(const CutLink* link) const {
 }
 
 const CutLink* StageTimes::link(Rank from, Rank to) const {
-  const auto found = std::find_if(links_.begin(), links_.end(), [&](const CutLink& one) {
-    return one.from == from && one.to == to;
-  });
+  const auto found = std::ranges::find_if(
+      links_, [&](const CutLink& one) { return one.from == from && one.to == to; });
   return found == links_.end() ? nullptr : &*found;
 }
 

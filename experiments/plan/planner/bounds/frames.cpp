@@ -56,9 +56,8 @@ std::vector<OrderGroup> order_groups(const LayoutSpace& space) {
   std::vector<OrderGroup> groups;
   for (std::uint32_t number = 0; number < space.orders.size(); ++number) {
     const OrderChoice& order = space.orders[number];
-    auto known = std::find_if(groups.begin(), groups.end(), [&](const OrderGroup& group) {
-      return like_each_other(*group.like, order);
-    });
+    auto known = std::ranges::find_if(
+        groups, [&](const OrderGroup& group) { return like_each_other(*group.like, order); });
     if (known == groups.end()) known = groups.insert(groups.end(), {{}, &order});
     known->orders.push_back(number);
   }
@@ -146,10 +145,9 @@ void LayoutFrames::find_placements() {
     for (const LayoutChoice& degrees : space_.degrees) {
       const OrderChoice& order = *groups_[group].like;
       const std::pair at{group, degrees.pipeline};
-      const bool legal = std::any_of(
-          groups_[group].orders.begin(), groups_[group].orders.end(), [&](std::uint32_t number) {
-            return why_no_order(base_.task, degrees, space_.orders[number]) == nullptr;
-          });
+      const bool legal = std::ranges::any_of(groups_[group].orders, [&](std::uint32_t number) {
+        return why_no_order(base_.task, degrees, space_.orders[number]) == nullptr;
+      });
       if (!legal || placements_.contains(at)) continue;
       try {
         placements_.emplace(at, placement_of(order, degrees.pipeline));
@@ -214,9 +212,8 @@ double LayoutFrames::rough_bound(const LayoutFrame& frame) const {
 
 std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t degrees) {
   std::vector<LayoutFrame> frames = unjudged(degrees);
-  const bool asks = std::any_of(frames.begin(), frames.end(), [](const LayoutFrame& frame) {
-    return frame.bound_by == BoundBy::priced_cut;
-  });
+  const bool asks = std::ranges::any_of(
+      frames, [](const LayoutFrame& frame) { return frame.bound_by == BoundBy::priced_cut; });
   if (asks && space_.degrees[degrees].pipeline > 1) find_link(degrees);
   for (LayoutFrame& frame : frames) {
     find_layers(frame, false);

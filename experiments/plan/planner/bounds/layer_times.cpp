@@ -76,34 +76,31 @@ std::optional<double> KnownLayers::compute_us(const Layer& layer, Pass pass) con
 
 LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space) : base_(base) {
   for (const bool sharded : {false, true}) {
-    const bool any = std::any_of(space.zeros.begin(), space.zeros.end(),
-                                 [&](std::uint32_t zero) { return runs_sharded(zero) == sharded; });
+    const bool any = std::ranges::any_of(
+        space.zeros, [&](std::uint32_t zero) { return runs_sharded(zero) == sharded; });
     if (any) stacks_.push_back(sharded);
   }
   for (const RecomputeChoice& one : space.recomputations) {
     const auto first =
-        std::find_if(space.recomputations.begin(), space.recomputations.end(),
-                     [&](const RecomputeChoice& other) { return same_layers(one, other); });
+        std::ranges::find_if(space.recomputations,
+                             [&](const RecomputeChoice& other) { return same_layers(one, other); });
     const LayoutChoice choice{
         .recompute = one.mode, .recomputes_stages = one.stages, .operators = one.operators};
     const Scenario scenario = with_choice(base.reduced, base.task, choice);
     recomputations_.push_back(scenario.recompute);
-    const auto known =
-        std::find_if(by_operators_.begin(), by_operators_.end(), [&](const Scenario& other) {
-          return other.recompute.operators == scenario.recompute.operators;
-        });
+    const auto known = std::ranges::find_if(by_operators_, [&](const Scenario& other) {
+      return other.recompute.operators == scenario.recompute.operators;
+    });
     if (known == by_operators_.end()) by_operators_.push_back(scenario);
     like_.push_back(static_cast<std::uint8_t>(first - space.recomputations.begin()));
   }
-  fuses_ = std::any_of(space.orders.begin(), space.orders.end(),
-                       [](const OrderChoice& order) { return order.fused; });
+  fuses_ = std::ranges::any_of(space.orders, [](const OrderChoice& order) { return order.fused; });
   find_nothing(space);
 }
 
 void LayerShapes::find_nothing(const LayoutSpace& space) {
   const auto& all = space.recomputations;
-  const auto known = std::find_if(all.begin(), all.end(),
-                                  [](const RecomputeChoice& one) { return one.mode == "none"; });
+  const auto known = std::ranges::find(all, "none", &RecomputeChoice::mode);
   nothing_ = static_cast<std::uint8_t>(known - all.begin());
   if (known != all.end()) return;
   like_.push_back(nothing_);

@@ -16,7 +16,7 @@ namespace {
 
 bool lists(std::string_view names, std::string_view name) {
   const auto all = split_names(names);
-  return std::find(all.begin(), all.end(), name) != all.end();
+  return std::ranges::find(all, name) != all.end();
 }
 
 std::uint64_t stages_of(const LayoutChoice& degrees, const OrderChoice& order) {
@@ -145,9 +145,9 @@ const char* why_no_deepspeed_zero(const TrainingTask& task, const LayoutChoice& 
 
 /// What a framework recomputes by operator holds unless settings state operators.
 void take_operators(const Framework& framework, TrainingTask& task) {
-  const bool stated = std::any_of(
-      task.settings.begin(), task.settings.end(),
-      [](const std::string& text) { return text.find("/recompute/operators") != text.npos; });
+  const bool stated = std::ranges::any_of(task.settings, [](const std::string& text) {
+    return text.find("/recompute/operators") != text.npos;
+  });
   if (stated || framework.operators.empty()) return;
   task.states_operators = true;
   task.settings.insert(task.settings.begin(),
@@ -240,8 +240,7 @@ std::vector<std::string> framework_names() {
 }
 
 const Framework* framework_of(std::string_view name) {
-  const auto found = std::find_if(all_frameworks.begin(), all_frameworks.end(),
-                                  [&](const Framework& one) { return one.name == name; });
+  const auto found = std::ranges::find(all_frameworks, name, &Framework::name);
   return found == all_frameworks.end() ? nullptr : &*found;
 }
 

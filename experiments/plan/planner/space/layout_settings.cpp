@@ -33,8 +33,7 @@ constexpr std::array<PartialKey, 9> partial_keys{
 
 /// nullptr for a key that goes with any layout.
 const PartialKey* partial_key(std::string_view pointer) {
-  const auto found = std::find_if(partial_keys.begin(), partial_keys.end(),
-                                  [&](const PartialKey& key) { return key.pointer == pointer; });
+  const auto found = std::ranges::find(partial_keys, pointer, &PartialKey::pointer);
   return found == partial_keys.end() ? nullptr : &*found;
 }
 

@@ -345,8 +345,8 @@ LayoutSpace space_of(const TrainingTask& task, const SpaceOptions& options) {
   for (const LayoutChoice& degrees : space.degrees) {
     count_options(task, options.only, degrees, space);
   }
-  std::stable_sort(space.excluded.begin(), space.excluded.end(),
-                   [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
+  std::ranges::stable_sort(
+      space.excluded, [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
   return space;
 }
 

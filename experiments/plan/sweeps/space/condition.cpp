@@ -51,8 +51,7 @@ std::vector<Varied> varied_of(const std::vector<Axis>& axes) {
 
 Operand operand_of(const ConditionSide& side, const std::vector<Varied>& varied) {
   if (side.pointer.empty()) return {.text = side.value};
-  const auto found = std::find_if(varied.begin(), varied.end(),
-                                  [&](const Varied& one) { return one.pointer == side.pointer; });
+  const auto found = std::ranges::find(varied, side.pointer, &Varied::pointer);
   if (found == varied.end()) {
     std::vector<std::string> pointers;
     for (const Varied& one : varied) pointers.push_back(one.pointer);
@@ -118,7 +117,7 @@ std::string shown(const std::string& value) {
 /// Throws unless a text is among the values of a pointer.
 void check_text(const std::string& text, const Varied& varied) {
   const std::vector<std::string>& known = varied.values->list;
-  if (std::find(known.begin(), known.end(), text) != known.end()) return;
+  if (std::ranges::find(known, text) != known.end()) return;
   if (known.empty() || plain_number(known.front())) {
     throw InputError(fmt::format("{} is no number, as {} takes", shortened(text), varied.pointer));
   }

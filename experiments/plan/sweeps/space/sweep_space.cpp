@@ -157,8 +157,8 @@ bool mentions(const std::string& text, const std::string& name) {
 /// counts: which one a model takes on a machine need not be said.
 void add_own_catalogue(std::vector<std::string>& texts) {
   const Catalogue catalogue = read_catalogue();
-  const bool any_own = std::any_of(catalogue.begin(), catalogue.end(),
-                                   [](const auto& one) { return !one.second.built_in; });
+  const bool any_own =
+      std::ranges::any_of(catalogue, [](const auto& one) { return !one.second.built_in; });
   if (!any_own) return;
   std::vector<std::string> named = texts;
   std::set<std::string> taken;
@@ -232,8 +232,7 @@ std::string hash_of(const SweepRequest& request, const std::string& base_hash) {
            fmt::format("none of {} fulfils {}", counted(candidates, "configuration"),
                        conditions[i].source));
   }
-  const auto last =
-      static_cast<std::size_t>(std::find(so_far.begin(), so_far.end(), 0) - so_far.begin());
+  const auto last = static_cast<std::size_t>(std::ranges::find(so_far, 0) - so_far.begin());
   refuse(conditions[last].option, "/where",
          fmt::format("{} fulfil {}, but none of them the conditions before it", alone[last],
                      conditions[last].source));

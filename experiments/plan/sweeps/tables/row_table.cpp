@@ -181,9 +181,8 @@ std::string between(char quote, const std::string& text) {
 std::string definition(const RowTable& table) {
   std::string columns;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    const bool numbers = std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-      return row[c].is_number || row[c].empty();
-    });
+    const bool numbers = std::ranges::all_of(
+        table.rows, [&](const auto& row) { return row[c].is_number || row[c].empty(); });
     columns += fmt::format("{}{} {}", c == 0 ? "" : ", ", between('"', table.columns[c]),
                            numbers ? "NUMERIC" : "TEXT");
   }
@@ -255,7 +254,7 @@ std::vector<std::size_t> RowTable::varied() const {
 }
 
 std::string RowTable::finding_of(const std::vector<TableCell>& row) const {
-  const auto found = std::find(columns.begin(), columns.end(), "finding_text");
+  const auto found = std::ranges::find(columns, "finding_text");
   return found == columns.end() ? "" : row[static_cast<std::size_t>(found - columns.begin())].text;
 }
 

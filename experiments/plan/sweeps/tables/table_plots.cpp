@@ -148,8 +148,7 @@ FoundColumns find_columns(const RowTable& table, const PlottedColumns& columns,
 [[noreturn]] void refuse_double(const RowTable& table, const FoundColumns& columns) {
   std::vector<std::string> others;
   for (const std::size_t c : table.varied()) {
-    const bool drawn =
-        c == columns.x || std::find(columns.by.begin(), columns.by.end(), c) != columns.by.end();
+    const bool drawn = c == columns.x || std::ranges::find(columns.by, c) != columns.by.end();
     if (!drawn) others.push_back(table.columns[c]);
   }
   throw UsageError(
@@ -179,13 +178,13 @@ void add_points(const RowTable& table, const FoundColumns& columns, BubblePlot& 
     }
   }
   for (BubbleSeries& series : plot.series) {
-    std::sort(series.simulated.begin(), series.simulated.end());
+    std::ranges::sort(series.simulated);
   }
 }
 
 bool has_points(const BubblePlot& plot) {
-  return std::any_of(plot.series.begin(), plot.series.end(),
-                     [](const BubbleSeries& series) { return !series.simulated.empty(); });
+  return std::ranges::any_of(plot.series,
+                             [](const BubbleSeries& series) { return !series.simulated.empty(); });
 }
 
 /// Counts are drawn on a logarithmic axis, and so is what spans more than a factor of eight.
@@ -208,7 +207,7 @@ std::vector<std::string> ordered_labels(const RowTable& table, std::optional<std
   std::map<double, std::string> numbers;
   for (const auto& row : table.rows) {
     const std::string label = label_of(row);
-    if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(label);
+    if (std::ranges::find(labels, label) == labels.end()) labels.push_back(label);
     const auto number = column ? row[*column].number() : std::nullopt;
     if (number) numbers[*number] = label;
   }
@@ -219,7 +218,7 @@ std::vector<std::string> ordered_labels(const RowTable& table, std::optional<std
 }
 
 std::size_t place_of_value(const std::vector<std::string>& values, const std::string& value) {
-  return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
+  return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
 }
 
 /// Samples of a step, by line and place.
@@ -238,7 +237,7 @@ struct SamplesOfSteps {
 SamplesOfSteps samples_of_steps(const RowTable& table, const FoundColumns& columns) {
   SamplesOfSteps samples;
   const auto find = [&](const char* name) {
-    return std::find(table.columns.begin(), table.columns.end(), name) - table.columns.begin();
+    return std::ranges::find(table.columns, name) - table.columns.begin();
   };
   const auto speed = static_cast<std::size_t>(find("throughput.samples_per_s"));
   const auto time = static_cast<std::size_t>(find("makespan_us"));
@@ -293,8 +292,7 @@ BubblePlot lines_of_columns(const RowTable& table, const FoundColumns& columns) 
 }  // namespace
 
 Quantity quantity_of_column(const std::string& column) {
-  const auto found = std::find_if(quantities.begin(), quantities.end(),
-                                  [&](const Quantity& one) { return one.column == column; });
+  const auto found = std::ranges::find(quantities, column, &Quantity::column);
   return found == quantities.end() ? Quantity{column, column, 1} : *found;
 }
 
@@ -369,7 +367,7 @@ FrontPlot front_of_table(const RowTable& table) {
       plot.points.push_back({*us * 1e-6, *bytes / gibibyte, false, table.finding_of(row)});
   }
   if (plot.points.empty()) throw InputError("no row has a step time and a memory");
-  std::sort(plot.points.begin(), plot.points.end(), [](const FrontPoint& a, const FrontPoint& b) {
+  std::ranges::sort(plot.points, [](const FrontPoint& a, const FrontPoint& b) {
     return std::pair(a.seconds, a.gibibytes) < std::pair(b.seconds, b.gibibytes);
   });
   double least = std::numeric_limits<double>::infinity();

@@ -26,8 +26,7 @@ Names shown(const Gallery& all) {
 }
 
 const Exhibit& exhibit_of(const Gallery& all, std::string_view name) {
-  const auto found = std::find_if(all.exhibits.begin(), all.exhibits.end(),
-                                  [&](const Exhibit& exhibit) { return exhibit.name == name; });
+  const auto found = std::ranges::find(all.exhibits, name, &Exhibit::name);
   REQUIRE(found != all.exhibits.end());
   return *found;
 }
@@ -51,8 +50,8 @@ TEST_CASE("rules that sizes do not suit are left out and named, with what they n
   CHECK(missing == Names{"chimera", "dualpipe", "dualpipev", "interleaved-1f1b", "interleaved-zb"});
   REQUIRE(all.left_out.size() == missing.size());
   for (const std::string& name : missing) {
-    CHECK(std::any_of(all.left_out.begin(), all.left_out.end(),
-                      [&](const std::string& why) { return why.find(name) != std::string::npos; }));
+    CHECK(std::ranges::any_of(
+        all.left_out, [&](const std::string& why) { return why.find(name) != std::string::npos; }));
   }
 }
 
@@ -81,8 +80,7 @@ TEST_CASE("the peak of an exhibit counts microbatches of a rank's whole share of
 TEST_CASE("the table of the gallery has a row for each exhibit below its header") {
   const Gallery all = gallery(4, 8);
   const std::string table = gallery_table(all.exhibits);
-  CHECK(static_cast<std::size_t>(std::count(table.begin(), table.end(), '\n')) ==
-        all.exhibits.size() + 1);
+  CHECK(static_cast<std::size_t>(std::ranges::count(table, '\n')) == all.exhibits.size() + 1);
   for (const std::string& name : rules()) {
     CAPTURE(name);
     CHECK(("\n" + table).find("\n" + name + " ") != std::string::npos);
