@@ -55,8 +55,7 @@ void GreedyRun::begin() {
 }
 
 std::uint32_t GreedyRun::earliest_rank() const {
-  const auto first = std::min_element(
-      next_.begin(), next_.end(), [](const Next& a, const Next& b) { return a.start < b.start; });
+  const auto first = std::ranges::min_element(next_, {}, &Next::start);
   return static_cast<std::uint32_t>(first - next_.begin());
 }
 

@@ -170,8 +170,7 @@ RankSequences sequences_of_starts(const OrderProblem& problem,
   }
   RankSequences sequences(problem.ranks());
   for (std::uint32_t rank = 0; rank < problem.ranks(); ++rank) {
-    std::stable_sort(by_rank[rank].begin(), by_rank[rank].end(),
-                     [](const Start& a, const Start& b) { return a.time < b.time; });
+    std::ranges::stable_sort(by_rank[rank], {}, &Start::time);
     for (const Start& start : by_rank[rank]) sequences[rank].push_back(start.cell);
   }
   return sequences;

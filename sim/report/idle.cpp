@@ -112,8 +112,7 @@ IdleCauses& IdleCauses::operator+=(const IdleCauses& other) {
 std::vector<IdleGap> idle_gaps(const Plan& plan, const Timeline& timeline) {
   std::vector<IdleGap> gaps;
   for_each_gap(plan, timeline, [&](const IdleGap& gap) { gaps.push_back(gap); });
-  std::stable_sort(gaps.begin(), gaps.end(),
-                   [](const IdleGap& a, const IdleGap& b) { return a.rank < b.rank; });
+  std::ranges::stable_sort(gaps, {}, &IdleGap::rank);
   return gaps;
 }
 

@@ -40,10 +40,7 @@ std::string fit_note(const HuntResult& result) {
 
 std::string found_text(const HuntResult& result) {
   const Report& report = *result.run.report;
-  const auto fullest = std::max_element(report.ranks.begin(), report.ranks.end(),
-                                        [](const RankReport& a, const RankReport& b) {
-                                          return a.peak_activations < b.peak_activations;
-                                        });
+  const auto fullest = std::ranges::max_element(report.ranks, {}, &RankReport::peak_activations);
   const std::uint64_t bytes = report.ranks[index(worst_of(report))].memory.bytes;
   return fmt::format(
       "step time  {}: {}\n"
