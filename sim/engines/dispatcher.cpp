@@ -8,6 +8,7 @@
 
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
+#include "sim/plan/work_classes.hpp"
 
 namespace penstock {
 namespace {
@@ -28,20 +29,6 @@ std::vector<Pass> own_needs(Pass pass) {
       return {Pass::evict};
     default:
       return {};
-  }
-}
-
-/// Calls `visit(stage, pass)` for each input of a pass from another stage: F of the previous stage,
-/// or B or I of the next, of the same microbatch. When one rank runs both, no transfer is needed.
-template <class Visitor>
-void for_each_handed_over(const Placement& placement, Stage stage, Pass pass, Visitor visit) {
-  if (pass == Pass::forward) {
-    if (const auto before = placement.before(stage)) visit(*before, Pass::forward);
-  } else if (gives_gradient(pass)) {
-    const auto after = placement.after(stage);
-    if (!after) return;
-    visit(*after, Pass::backward);
-    visit(*after, Pass::backward_input);
   }
 }
 
@@ -103,9 +90,17 @@ void Dispatcher::for_each_need(const Placement& placement, Visitor visit) const 
       if (found != no_task) visit(found, task);
     };
     for (const Pass pass : own_needs(work.pass)) need(work.stage, pass);
-    // R waits for the inputs of its backward.
-    const bool again = work.pass == Pass::recompute;
-    for_each_handed_over(placement, work.stage, again ? Pass::backward : work.pass, need);
+    // R waits for the inputs of its backward. When one rank runs the stage they are from too, no
+    // transfer brings them.
+    const Pass pass = work.pass == Pass::recompute ? Pass::backward : work.pass;
+    const auto from = source_of(placement, {pass, work.stage, Microbatch{0}});
+    if (!from) continue;
+    if (pass == Pass::forward) {
+      need(*from, Pass::forward);
+    } else {
+      need(*from, Pass::backward);
+      need(*from, Pass::backward_input);
+    }
   }
 }
 
