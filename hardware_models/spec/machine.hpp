@@ -102,7 +102,7 @@ struct Device {
   // Share reached by products with a size that is no multiple of 8 elements.
   double unaligned_efficiency = 1;
   double kernel_us = 0;        // fixed time of a kernel
-  double kernel_issue_us = 0;  // host time per kernel launch; 0: whole graphs are, without it
+  double kernel_issue_us = 0;  // host time per kernel launch; 0: it launches whole graphs
   double context_bytes = 0;    // taken by a program before its first allocation
   double reserve = 0;          // share of memory lost to the allocator
 };

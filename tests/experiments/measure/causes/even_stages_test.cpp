@@ -27,16 +27,14 @@ Recording shared_stage(const Layer& first, const Layer& second) {
   return {std::move(plan.plan), std::move(timeline), "recorded"};
 }
 
-StepCauses causes_in(const Recording& run) { return causes_of(run.plan, run.timeline); }
-
 }  // namespace
 
 // Of 48 µs of both stages' forwards each of the four ranks has 12.
 TEST_CASE("causes: stages are even where their replicas share equal work") {
   const Recording even = shared_stage(stage_of(12, 24), stage_of(36, 72));
-  CHECK(causes_in(even).causes.empty());
+  CHECK(causes_of(even.plan, even.timeline).causes.empty());
   const Recording uneven = shared_stage(stage_of(24, 48), stage_of(24, 48));
-  const StepCauses causes = causes_in(uneven);
+  const StepCauses causes = causes_of(uneven.plan, uneven.timeline);
   REQUIRE(causes.causes.size() == 1);
   CHECK(causes.causes.front().kind == CauseKind::stages);
   CHECK(causes.causes.front().rank == 0U);
