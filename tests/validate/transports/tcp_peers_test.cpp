@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <future>
@@ -143,6 +144,20 @@ TEST_CASE("tcp peers: one that listens for something else is no process") {
   });
   CHECK_THROWS_WITH_AS(connect_peers(own, {other.port, own.port}, second, after(seconds(10))),
                        "process 0 did not answer a greeting", SocketError);
+}
+
+// How long it takes is a matter of the machine; that it takes some time, and 4 MiB more than 8
+// bytes at best, is not.
+TEST_CASE("link probe: tensors go to and fro over a link, large ones for longer") {
+  const auto small = measure_link(8, 200);
+  const auto large = measure_link(std::size_t{1} << 22, 9);
+  REQUIRE(small.size() == 200);
+  REQUIRE(large.size() == 9);
+  CHECK(*std::min_element(small.begin(), small.end()) > 0);
+  CHECK(*std::min_element(large.begin(), large.end()) >
+        *std::min_element(small.begin(), small.end()));
+  CHECK(measure_link(0, 1).size() == 1);
+  CHECK(measure_link(8, 0).empty());
 }
 
 }  // namespace penstock::testing

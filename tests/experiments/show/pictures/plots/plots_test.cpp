@@ -1,4 +1,7 @@
+#include "experiments/show/pictures/plots/plots.hpp"
+
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -9,11 +12,37 @@
 
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/picture.hpp"
-#include "experiments/show/pictures/plots/plots.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/pictures.hpp"
 
 namespace penstock::testing {
+namespace {
+
+std::size_t count_of(const std::string& svg, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+/// A map as wide as a column of a paper, with one row.
+std::string narrow_map(const std::vector<std::string>& columns, const std::vector<double>& values) {
+  HeatMap map{.title = "step time",
+              .x_label = "name",
+              .y_label = "mode",
+              .value_label = "ms",
+              .columns = columns,
+              .rows = {"none"},
+              .cells = {{values.begin(), values.end()}}};
+  map.options.width = 321;
+  return draw_heat_map(PictureFormat::svg, map);
+}
+
+const std::vector<std::string> schedules{"1f1b",  "zb-h2",     "eager-1f1b",
+                                         "gpipe", "dualpipev", "interleaved-1f1b"};
+
+}  // namespace
 
 TEST_CASE("a bubble plot shows its labels, ticks and the names of its series") {
   BubblePlot plot{"title", "", "microbatches", "bubble", {}};
@@ -121,6 +150,74 @@ TEST_CASE("a bubble plot refuses points that have no place in it") {
     plot.series = {{"1f1b", {point}, {}}};
     CHECK_THROWS_AS(draw_bubble_plot(PictureFormat::svg, plot), InputError);
   }
+}
+
+TEST_CASE("many panels wrap: a page whose width is not given is as wide as that of four") {
+  const auto width_of = [](std::size_t panels) {
+    CalibrationPlot plot;
+    plot.panels.resize(panels);
+    for (CalibrationPanel& panel : plot.panels) panel.series = {{"a", {{1, 2, 1, 3}}}};
+    const std::string svg = draw_calibration_plot(PictureFormat::svg, plot);
+    const std::size_t begin = svg.find("width=\"") + 7;
+    return std::stoi(svg.substr(begin));
+  };
+  CHECK(width_of(15) == width_of(4));
+  CHECK(width_of(4) > width_of(3));
+}
+
+TEST_CASE("a layout that fits lies above one at its place that does not") {
+  FrontPlot plot{"title", {{1, 8, true}, {2, 9, false}, {2, 9, false, "out of memory"}}};
+  const std::string svg = draw_front_plot(PictureFormat::svg, plot);
+  const std::string hollow = R"(fill="#ffffff" stroke="#0080fa")";
+  const std::string filled = R"(fill="#0080fa" stroke="#ffffff")";
+  REQUIRE(svg.find(hollow) != std::string::npos);
+  REQUIRE(svg.find(filled) != std::string::npos);
+  CHECK(svg.find(hollow) < svg.find(filled));
+}
+
+TEST_CASE("markers of a crowd have no halos, which would leave little of them") {
+  const auto without_halo = [](std::size_t others) {
+    FrontPlot plot{"title", {{1, 8, true}}};
+    for (std::size_t i = 0; i < others; ++i) plot.points.push_back({2 + 1e-6 * double(i), 9});
+    return count_of(draw_front_plot(PictureFormat::svg, plot), R"(stroke-width="0")");
+  };
+  CHECK(without_halo(4) == 0);
+  CHECK(without_halo(500) == 500);
+}
+
+TEST_CASE("heat maps: words are turned where they would touch, and none is left out") {
+  const std::string svg = narrow_map(schedules, {1, 2, 3, 4, 5, 6});
+  for (const std::string& name : schedules) CHECK(has_text(svg, name));
+  CHECK(svg.find("rotate(-90") != std::string::npos);
+  CHECK(narrow_map({"a", "b"}, {1, 2}).find("rotate(-90") == std::string::npos);
+  // Numbers between others may be left out.
+  std::vector<std::string> numbers;
+  for (int i = 1000; i < 1020; ++i) numbers.push_back(fmt::format("{}", i));
+  const std::string counted = narrow_map(numbers, std::vector<double>(20, 1));
+  CHECK(has_text(counted, "1000"));
+  CHECK_FALSE(has_text(counted, "1001"));
+  CHECK(counted.find("rotate(-90") == std::string::npos);
+}
+
+TEST_CASE("heat maps: all cells have their numbers, or none has") {
+  const std::string all = narrow_map({"a", "b"}, {1.5, 2.5});
+  CHECK(has_text(all, "1.5"));
+  CHECK(has_text(all, "2.5"));
+  const std::string none = narrow_map(schedules, {1, 2, 3, 4, 5, 1234567.8});
+  CHECK_FALSE(has_text(none, "2"));
+  CHECK_FALSE(has_text(none, "1.235e+06"));
+}
+
+TEST_CASE("heat maps: each format draws turned words") {
+  HeatMap map{.title = "",
+              .x_label = "",
+              .y_label = "",
+              .value_label = "",
+              .columns = schedules,
+              .rows = {"none"},
+              .cells = {{1, 2, 3, 4, 5, 6}}};
+  map.options.width = 321;
+  for (const PictureFormat format : formats) CHECK(draw_heat_map(format, map).size() > 500);
 }
 
 }  // namespace penstock::testing
