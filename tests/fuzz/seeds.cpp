@@ -1,8 +1,5 @@
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/scenario/scenario.hpp"

@@ -1,14 +1,11 @@
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/files/files.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/formats/torch_csv.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string>
 
 #include "validate/backends/cuda/measuring/gpu_probes.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"

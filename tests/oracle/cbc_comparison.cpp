@@ -1,14 +1,11 @@
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <random>
-#include <vector>
 
 #include "schedules/search/exhaustive.hpp"
 #include "schedules/search/order_problem.hpp"
-#include "schedules/search/order_search.hpp"
 #include "tests/oracle/integer_program.hpp"
 
 // Branch and bound against CBC, which is given the same problem as an integer program and knows

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/engines/events.hpp"
 #include "tests/support/flows.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/formats/chakra.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/show/results/chakra_files.hpp"
 #include "tests/support/scratch.hpp"

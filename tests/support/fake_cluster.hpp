@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "tests/support/ptx/gpu_kernels.hpp"
 #include "validate/backends/multi/multi_calls.hpp"

@@ -11,7 +11,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "tests/support/fake_cluster.hpp"
 

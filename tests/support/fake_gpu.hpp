@@ -2,9 +2,7 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "tests/support/ptx/gpu_kernels.hpp"

@@ -1,7 +1,6 @@
 #include "tests/support/finished_run.hpp"
 
 #include <fmt/format.h>
-#include <rapidcheck.h>
 
 #include <algorithm>
 

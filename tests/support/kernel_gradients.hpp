@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "hardware_models/layers/registry.hpp"
 #include "validate/kernels/registry.hpp"
 
 namespace penstock::testing {

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <span>
-#include <string>
 
 #include "schedules/policies/registry.hpp"
 #include "schedules/registry.hpp"

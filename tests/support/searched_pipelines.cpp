@@ -2,9 +2,7 @@
 
 #include <rapidcheck.h>
 
-#include <algorithm>
 #include <optional>
-#include <utility>
 
 namespace penstock::testing {
 namespace {

@@ -2,7 +2,6 @@
 #include <cfenv>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "tests/support/ptx/thread.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "sim/engines/events.hpp"
 #include "tests/support/finished_run.hpp"
-#include "tests/support/random_system.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -12,7 +12,6 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
-#include "tests/support/layers.hpp"
 #include "tests/support/system.hpp"
 #include "validate/job/replica_ranks.hpp"
 

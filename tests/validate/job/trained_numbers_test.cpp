@@ -4,8 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <functional>
-#include <map>
 #include <numeric>
 
 #include "schedules/registry.hpp"

@@ -19,7 +19,6 @@
 #include "tests/support/stored_rows.hpp"
 #include "validate/store/database.hpp"
 #include "validate/store/profile_store.hpp"
-#include "validate/store/store_file.hpp"
 
 // What may go wrong with a file that others write too. Processes are real ones, made by fork; what
 // they find out comes back as their exit code, or as a line in a file.

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <functional>
 #include <numeric>
 #include <thread>
 

@@ -1,12 +1,9 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "hardware_models/registry.hpp"

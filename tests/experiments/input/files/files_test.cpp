@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/files/output_file.hpp"

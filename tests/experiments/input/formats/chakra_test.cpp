@@ -11,13 +11,11 @@
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/show/results/chakra_files.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/chakra_reader.hpp"
 #include "tests/support/chakra_replay.hpp"
 #include "tests/support/chakra_runs.hpp"
 #include "tests/support/random_system.hpp"
-#include "tests/support/scratch.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {

@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <utility>
 
 #include "experiments/input/long_work/progress.hpp"
 #include "tests/support/scratch.hpp"

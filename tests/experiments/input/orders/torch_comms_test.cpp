@@ -1,7 +1,6 @@
 #include "experiments/input/orders/torch_comms.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include <map>

@@ -1,8 +1,6 @@
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 

@@ -1,7 +1,6 @@
 #include "experiments/input/scenario/scenario.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <ctime>
 #include <nlohmann/json.hpp>

@@ -3,9 +3,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <nlohmann/json.hpp>
-
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/run.hpp"

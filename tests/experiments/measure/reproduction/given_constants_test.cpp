@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/measure/reproduction/constants.hpp"
 #include "sim/base/error.hpp"

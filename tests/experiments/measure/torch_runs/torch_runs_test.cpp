@@ -9,7 +9,6 @@
 #include "experiments/measure/torch_runs/transfer.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"
-#include "sim/engines/events.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/traced_runs.hpp"
 

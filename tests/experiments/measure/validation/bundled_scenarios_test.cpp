@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "experiments/measure/validation/validation.hpp"
 #include "sim/base/error.hpp"

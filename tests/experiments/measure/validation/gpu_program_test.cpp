@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "experiments/input/files/files.hpp"
 #include "experiments/measure/validation/validation.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/fake_gpu.hpp"
@@ -10,7 +9,6 @@
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/backends/cuda/check/check_steps.hpp"
-#include "validate/backends/gpu/gpu_backend.hpp"
 
 namespace penstock::testing {
 namespace {

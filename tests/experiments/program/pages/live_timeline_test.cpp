@@ -1,4 +1,3 @@
-#include "experiments/program/pages/live_timeline.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "experiments/show/explanation/explanation.hpp"

@@ -1,5 +1,4 @@
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include "gui/models/drawing/lane_painter.hpp"
 #include "gui/models/run/viewed_run.hpp"

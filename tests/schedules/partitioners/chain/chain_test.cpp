@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "schedules/partitioners/chain/bottleneck.hpp"
-#include "schedules/partitioners/chain/cut_tables.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/named.hpp"
 #include "sim/base/random.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <random>
 #include <regex>
-#include <stdexcept>
 
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/refusal.hpp"

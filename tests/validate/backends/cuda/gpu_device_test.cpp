@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "tests/support/fake_gpu.hpp"
-#include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_probes.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 #include "validate/backends/cuda/running/gpu_executor.hpp"

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "tests/support/ptx/kernel.hpp"
 #include "tests/support/refusal.hpp"

@@ -9,7 +9,6 @@
 #include "sim/base/named.hpp"
 #include "tests/support/fake_cluster.hpp"
 #include "tests/support/jobs.hpp"
-#include "validate/backends/gpu/gpu_job_program.hpp"
 #include "validate/backends/multi/multi_backend.hpp"
 #include "validate/backends/multi/rank_communicators.hpp"
 #include "validate/backends/multi/rank_run.hpp"

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
-#include "experiments/show/pictures/palette.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "tests/support/pictures.hpp"
 

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <span>
 #include <vector>
 
 #include "hardware_models/codecs/coding/bits.hpp"

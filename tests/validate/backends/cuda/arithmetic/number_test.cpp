@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 
 #include "hardware_models/codecs/coding/bits.hpp"

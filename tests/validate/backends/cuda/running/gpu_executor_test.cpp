@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <map>
-#include <stdexcept>
 
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/refusal.hpp"
-#include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
