@@ -73,10 +73,9 @@ DnnNode node_of(const JsonView& view) {
 
 DnnEdge edge_of(const JsonView& view, const DnnGraph& graph) {
   constexpr double bytes_per_ms = 2.0 * 1024 * 1024 * 1024 / 1000;
-  DnnEdge edge;
-  edge.from = graph.ids.named_by(view, "sourceId");
-  edge.to = graph.ids.named_by(view, "destId");
-  edge.where = view.where();
+  DnnEdge edge{.from = graph.ids.named_by(view, "sourceId"),
+               .to = graph.ids.named_by(view, "destId"),
+               .where = view.where()};
   const auto size = view.find("size");
   edge.by_cost = !size.has_value();
   edge.bytes =
@@ -169,12 +168,10 @@ std::vector<DnnHome> homes_of(const DnnGraph& graph) {
 using nlohmann::json;
 
 Layer layer_of(const DnnNode& node) {
-  Layer layer;
-  layer.name = node.name;
-  layer.source = node.where;
-  layer.forward_us = node.time_us;
-  layer.parameter_bytes = node.bytes;
-  return layer;
+  return {.name = node.name,
+          .source = node.where,
+          .forward_us = node.time_us,
+          .parameter_bytes = node.bytes};
 }
 
 /// The layer of each forward node; layers are numbered in node order.

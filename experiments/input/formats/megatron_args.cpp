@@ -244,8 +244,7 @@ bool recognizes(std::string_view text) {
 
 ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {
   MegatronCommand command(text);
-  ModelFile file;
-  file.architecture = "megatron";
+  ModelFile file{.architecture = "megatron"};
   const TransformerShape shape = Reader(command, file.notes).read();
   file.max_sequence = command.whole("--max-position-embeddings", Limit::positions);
   MegatronStages cut = megatron_stages(command, shape.layers, shape.further);

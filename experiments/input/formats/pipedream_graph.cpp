@@ -166,16 +166,14 @@ void sort_by_number(std::vector<PipedreamNode>& nodes) {
 }
 
 Layer layer_of(const PipedreamNode& node) {
-  Layer layer;
-  layer.name = node.description.empty() ? std::string(node.id)
-                                        : fmt::format("{} {}", node.id, node.description);
-  layer.source = fmt::format("line {}", node.line);
-  layer.forward_us = node.forward_ms * 1000;
-  layer.backward_us = node.backward_ms * 1000;
-  layer.activation_bytes = node.activation_bytes;
-  layer.stash_bytes = node.activation_bytes;
-  layer.parameter_bytes = node.parameter_bytes;
-  return layer;
+  return {.name = node.description.empty() ? std::string(node.id)
+                                           : fmt::format("{} {}", node.id, node.description),
+          .source = fmt::format("line {}", node.line),
+          .forward_us = node.forward_ms * 1000,
+          .backward_us = node.backward_ms * 1000,
+          .activation_bytes = node.activation_bytes,
+          .stash_bytes = node.activation_bytes,
+          .parameter_bytes = node.parameter_bytes};
 }
 
 using Ids = std::unordered_map<std::string_view, LayerIndex>;

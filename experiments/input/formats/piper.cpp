@@ -69,9 +69,7 @@ std::optional<double> measured_forward(const Node& node) {
 }
 
 Layer layer_of(const Node& node, double us) {
-  Layer layer;
-  layer.name = node.name;
-  layer.source = node.where;
+  Layer layer{.name = node.name, .source = node.where};
   const double forward = measured_forward(node).value_or(node.vanilla.time / 3);
   layer.forward_us = forward * us;
   layer.backward_us = (node.vanilla.time - forward) * us;
@@ -132,8 +130,7 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
     nodes.push_back(node_of(item));
   }
   if (nodes.empty()) view.at("nodes").fail("there are no nodes; one at least is needed");
-  ModelFile file;
-  file.layer_ids = ids.all();
+  ModelFile file{.layer_ids = ids.all()};
   const double us = in_seconds(nodes) ? 1e6 : 1e3;
   for (const Node& node : nodes) file.graph.layers.push_back(layer_of(node, us));
   std::vector<std::string> edge_places;

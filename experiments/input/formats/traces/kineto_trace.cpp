@@ -374,8 +374,7 @@ void KinetoTrace::keep(const KinetoAnnotation& annotation) {
 }
 
 KinetoTrace read_kineto(const std::string& path, const std::function<void(double)>& on_block) {
-  KinetoTrace trace;
-  trace.source = path;
+  KinetoTrace trace{.source = path};
   about_file(path, [&] {
     ByteStream stream(path, KinetoLimits::file_bytes, KinetoLimits::value_bytes);
     if (on_block) stream.watch(on_block);

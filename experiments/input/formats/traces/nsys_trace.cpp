@@ -258,8 +258,7 @@ KinetoTrace read_trace(const std::string& path, const std::function<void(double)
   if (!is_nsys_file(name)) return read_kineto(path, on_block);
   if (on_block) on_block(0);
   return reading(name, [&, number = wanted](const NsysFile& file) {
-    KinetoTrace trace;
-    trace.source = path;
+    KinetoTrace trace{.source = path};
     for (const std::int64_t process : processes_in(file)) {
       if (number && process_number(process) != *number) continue;
       ProcessReader(file, process, trace).read();
