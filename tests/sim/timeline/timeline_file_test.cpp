@@ -9,6 +9,7 @@
 #include "sim/plan/lower.hpp"
 #include "sim/report/memory.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -68,10 +69,6 @@ struct Fault {
   std::string name;
   std::function<void(Value&)> make;
 };
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 template <class Number>
 Number number_at(const std::string& file, std::size_t at) {
@@ -217,7 +214,7 @@ TEST_CASE("a file that was cut off anywhere is refused") {
     CAPTURE(size);
     CHECK(refusal(file.substr(0, size)) != "accepted");
   }
-  CHECK(contains(refusal(file.substr(0, 800)), "truncated: 800 of"));
+  CHECK(says(refusal(file.substr(0, 800)), "truncated: 800 of"));
   CHECK(refusal(file + std::string(8, '\0')) != "accepted");
 }
 
@@ -245,7 +242,7 @@ TEST_CASE("what is no timeline file, or one of another version, is named as such
 TEST_CASE("an unknown section is refused by its name") {
   std::string file = written(small_recording());
   file[section_at(file, "work")] = 'f';
-  CHECK(contains(refusal(sealed(file)), "section fork: unexpected here; expected work"));
+  CHECK(says(refusal(sealed(file)), "section fork: unexpected here; expected work"));
 
   std::string longer = written(small_recording());
   std::string extra(40, '\0');
@@ -267,17 +264,17 @@ TEST_CASE("wrong frames of sections are refused") {
     }
     std::string changed = file;
     changed.replace(section_at(file, name) + 24, 3, "f64");
-    CHECK(contains(refusal(sealed(changed)), "its elements must be of type"));
+    CHECK(says(refusal(sealed(changed)), "its elements must be of type"));
   }
   for (const std::string_view name : {"class_follows", "effect_at_end", "effect_takes"}) {
     std::string changed = file;
     changed[section_at(file, name) + 40] = 2;
-    CHECK(contains(refusal(sealed(changed)), "2 is neither 0 nor 1"));
+    CHECK(says(refusal(sealed(changed)), "2 is neither 0 nor 1"));
   }
   for (const std::string_view name : {"class_effects", "environment_lengths", "plan_hash"}) {
     std::string changed = file;
     changed[section_at(file, name) + 40] ^= 1;
-    CHECK(contains(refusal(sealed(changed)), "section "));
+    CHECK(says(refusal(sealed(changed)), "section "));
   }
 }
 
@@ -330,13 +327,13 @@ TEST_CASE("a plan that is not sound is refused") {
 }
 
 TEST_CASE("a transfer must have an input") {
-  CHECK(contains(refusal_after([&](Recording& recording) {
-                   Plan& plan = recording.plan;
-                   TaskId task = 0;
-                   while (!is_transfer(plan.class_of(task).pass)) ++task;
-                   plan.input[task] = no_task;
-                 }),
-                 "a transfer must have an input"));
+  CHECK(says(refusal_after([&](Recording& recording) {
+               Plan& plan = recording.plan;
+               TaskId task = 0;
+               while (!is_transfer(plan.class_of(task).pass)) ++task;
+               plan.input[task] = no_task;
+             }),
+             "a transfer must have an input"));
 }
 
 TEST_CASE("a timeline that does not belong to its plan is refused") {
@@ -385,7 +382,7 @@ TEST_CASE("a list that many tasks share does not keep the reader busy") {
   recording.timeline.begin.resize(tasks);
   recording.timeline.end.resize(tasks);
   recording.timeline.last_input.resize(tasks, no_task);
-  CHECK(contains(refusal(written(recording)), "list of inputs"));
+  CHECK(says(refusal(written(recording)), "list of inputs"));
 }
 
 }  // namespace penstock::testing

@@ -7,6 +7,7 @@
 #include "sim/base/error.hpp"
 #include "tests/support/megatron_arguments.hpp"
 #include "tests/support/model_files.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 
@@ -36,7 +37,7 @@ TEST_CASE("what only a run would tell is refused where it matters, with its line
   const std::string rest = "\npython x.py " + least + "--micro-batch-size $MBS";
   const auto refused_for = [&](const std::string& first_line, const char* why) {
     CAPTURE(first_line);
-    CHECK(megatron_args_refusal(first_line + rest).find(why) != std::string::npos);
+    CHECK(says(megatron_args_refusal(first_line + rest), why));
   };
   CHECK(megatron_args_refusal("MBS=$((8/X))" + rest) ==
         "line 2: --micro-batch-size: $((8/X)) in line 1: X has no value here; nothing is run, so "
@@ -74,8 +75,7 @@ TEST_CASE("an argument of the model with a bad value is refused with its line") 
         "line 1: --num-layers: its value is missing");
   CHECK(megatron_args_refusal(least + "--normalization BatchNorm") ==
         "line 1: --normalization: \"BatchNorm\" is not known; known: LayerNorm, RMSNorm");
-  CHECK(megatron_args_refusal(least + "--hidden-size 65").find("add --kv-channels") !=
-        std::string::npos);
+  CHECK(says(megatron_args_refusal(least + "--hidden-size 65"), "add --kv-channels"));
   CHECK(megatron_args_refusal("--num-layers 4 --num-attention-heads 8")
             .starts_with("--hidden-size is missing"));
 }
@@ -209,23 +209,20 @@ TEST_CASE("hostile scripts end with a line, soon and small") {
             .starts_with("line 1: the ${ that opens here never closes"));
   CHECK(megatron_args_refusal("A=(|&;#" + least)
             .starts_with("line 1: the array that opens here never"));
-  CHECK(megatron_args_refusal(std::string("\0--num-layers", 13)).find("bytes that no text has") !=
-        std::string::npos);
+  CHECK(says(megatron_args_refusal(std::string("\0--num-layers", 13)), "bytes that no text has"));
   std::string doubling = "A=xxxxxxxxxxxxxxxx\n";
   for (int i = 0; i < 60; ++i) doubling += "A=$A$A\n";
-  CHECK(megatron_args_refusal(doubling + least).find("expands to more than 1048576 characters") !=
-        std::string::npos);
+  CHECK(says(megatron_args_refusal(doubling + least), "expands to more than 1048576 characters"));
   std::string arrays = "A=(x)\n";
   for (int i = 0; i < 60; ++i) arrays += "A=(\"${A[@]}\" \"${A[@]}\")\n";
-  CHECK(megatron_args_refusal(arrays + least).find("expands to more than") != std::string::npos);
+  CHECK(says(megatron_args_refusal(arrays + least), "expands to more than"));
   std::string many = "A=" + std::string(1'000'000, 'x') + "\n";
   for (int i = 0; i < 1000; ++i) many += fmt::format("B{}=$A\n", i);
-  CHECK(megatron_args_refusal(many + least).find("the script expands to more than") !=
-        std::string::npos);
+  CHECK(says(megatron_args_refusal(many + least), "the script expands to more than"));
   std::string nested;
   for (int i = 0; i < 10'000; ++i) nested += "${A:-";
-  CHECK(megatron_args_refusal("A=" + nested + std::string(10'000, '}') + "\n" + least)
-            .find("nested more than 16 deep") != std::string::npos);
+  CHECK(says(megatron_args_refusal("A=" + nested + std::string(10'000, '}') + "\n" + least),
+             "nested more than 16 deep"));
 }
 
 }  // namespace penstock::testing

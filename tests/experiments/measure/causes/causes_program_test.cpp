@@ -8,6 +8,7 @@
 
 #include "experiments/measure/causes/causes.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/traced_runs.hpp"
 
@@ -117,12 +118,12 @@ TEST_CASE("causes: as text and JSON, of a run, without a cause, with settings, o
   for (int attempt = 0; attempt < 3; ++attempt) {  // others use this machine too
     measured("b.timeline", R"({"stragglers": [{"rank": 0, "replica": 2, "factor": 2}]})");
     text = work.run({"explain", "b.timeline", "--heat-map", "ranks.svg"});
-    if (text.output.find("\nfirst late: rank 4") != std::string::npos) break;
+    if (says(text.output, "\nfirst late: rank 4")) break;
   }
   CHECK(text.code == 0);
-  CHECK(text.output.find("\nslow rank 4 ") != std::string::npos);
-  CHECK(text.output.find("\nslowdown of ranks") != std::string::npos);
-  CHECK(text.output.find("\nfirst late: rank 4") != std::string::npos);
+  CHECK(says(text.output, "\nslow rank 4 "));
+  CHECK(says(text.output, "\nslowdown of ranks"));
+  CHECK(says(text.output, "\nfirst late: rank 4"));
   CHECK(work.has("ranks.svg"));
   const json causes = work.answer({"explain", "b.timeline", "a.timeline"}).at("causes");
   CHECK(causes["ranks"].size() == 6);
@@ -157,8 +158,8 @@ TEST_CASE("causes: those of a scenario stand beside its gains, its changes and i
   }
   CHECK(work.has("r.svg"));
   const std::string text = work.run({"explain", "r.json", "--causes"}).output;
-  CHECK(text.find("need the scenario") == std::string::npos);
-  CHECK(text.find("\nmeasured ") == std::string::npos);
+  CHECK(!says(text, "need the scenario"));
+  CHECK(!says(text, "\nmeasured "));
 }
 
 TEST_CASE("causes: several timelines are iterations, asked for causes or not") {
@@ -176,9 +177,9 @@ TEST_CASE("causes: what cannot be is refused with its remedy") {
     const ProgramRun run = work.run(std::move(arguments));
     CAPTURE(run.errors);
     CHECK(run.code == code);
-    CHECK(run.errors.find(why) != std::string::npos);
+    CHECK(says(run.errors, why));
   };
-  CHECK(work.run({"explain", "s.timeline"}).output.find("what it cost") == std::string::npos);
+  CHECK(!says(work.run({"explain", "s.timeline"}).output, "what it cost"));
   refused(2, {"explain", "r.json", "--memory", "--causes"}, "--memory explains no causes");
   refused(2, {"explain", "s.timeline", "s.timeline", "--memory"}, "s.timeline is a timeline");
   refused(2, {"explain", "r.json", "s.timeline"}, "only .timeline files are iterations");
@@ -234,15 +235,12 @@ TEST_CASE("causes: traces of replicas tell a slow rank by its peers") {
   CHECK(causes["ranks"].size() == 9);
   CHECK(causes["costs"][0]["ranks"] == json{5});
   CHECK(causes["iterations"] == 2);
-  CHECK(run_penstock({"explain", "all.timeline"}, scratch.path("")).output.find("slow rank 5") !=
-        std::string::npos);
+  CHECK(says(run_penstock({"explain", "all.timeline"}, scratch.path("")).output, "slow rank 5"));
   arguments.emplace_back("--force");
   std::vector<std::string> as_text = arguments;
   std::erase(as_text, "--json");
-  CHECK(run_penstock(as_text, scratch.path(""))
-            .output.find(
-                "\nranks 0 to 8 of the step are ranks 0, 3, 6, 1, 4, 7, 2, 5, 8 of the job\n") !=
-        std::string::npos);
+  CHECK(says(run_penstock(as_text, scratch.path("")).output,
+             "\nranks 0 to 8 of the step are ranks 0, 3, 6, 1, 4, 7, 2, 5, 8 of the job\n"));
   arguments[11] = "0,3,6;1,4;7,2,5,8";
   CHECK(run_penstock(arguments, scratch.path("")).code == 2);
 }

@@ -8,6 +8,7 @@
 #include "experiments/run/recordings.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -68,10 +69,6 @@ std::string recording_refusal(const std::string& path,
   return "accepted";
 }
 
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("comparison: a share has three digits, and never an exponent") {
@@ -86,7 +83,7 @@ TEST_CASE("a scenario is the same as the timeline that its run wrote") {
   const Files files;
   const Compared same = compared(files.timeline_path, files.scenario_path);
   CHECK(same.comparison.same());
-  CHECK(contains(same.text(), "12 ops, same plan"));
+  CHECK(says(same.text(), "12 ops, same plan"));
   CHECK(same.text().ends_with("the runs are equal\n"));
   CHECK(same.document().at("same") == true);
   CHECK(same.document().at("first") == nullptr);
@@ -99,11 +96,11 @@ TEST_CASE("a comparison tells where runs part, in words and as JSON") {
   const Compared runs =
       compared(files.scenario_path, files.scenario_path, {"/model/stages/1/forward_us=2"});
   const std::string text = runs.text();
-  CHECK(contains(text, "makespan    15 in A, 17 in B: +2 (+13.3 %)"));
-  CHECK(contains(text, "\nfirst difference\n"));
-  CHECK(contains(text, "at 5: 1F0 on rank 1 takes 1 in A, 2 in B (its own duration)\n"));
-  CHECK(contains(text, "2 actions with another duration, +2 in all\n"));
-  CHECK(contains(text, "its input 1SEND_B0 came later"));
+  CHECK(says(text, "makespan    15 in A, 17 in B: +2 (+13.3 %)"));
+  CHECK(says(text, "\nfirst difference\n"));
+  CHECK(says(text, "at 5: 1F0 on rank 1 takes 1 in A, 2 in B (its own duration)\n"));
+  CHECK(says(text, "2 actions with another duration, +2 in all\n"));
+  CHECK(says(text, "its input 1SEND_B0 came later"));
   CHECK(text.ends_with("finding: the runs differ\n"));
 
   const json document = runs.document();
@@ -175,9 +172,9 @@ TEST_CASE("what plans do not share is said and listed") {
   const Files files;
   const Compared runs =
       compared(files.scenario_path, files.scenario_path, {"/schedule/microbatches=3"});
-  CHECK(contains(runs.text(), "0 only in A, 6 only in B"));
-  CHECK(contains(runs.text(), "note: microbatches: 2 in A, 3 in B"));
-  CHECK(contains(runs.text(), "note: different plans are compared on their common ops"));
+  CHECK(says(runs.text(), "0 only in A, 6 only in B"));
+  CHECK(says(runs.text(), "note: microbatches: 2 in A, 3 in B"));
+  CHECK(says(runs.text(), "note: different plans are compared on their common ops"));
   CHECK(runs.document().at("only_in_b").size() == 6);
   CHECK(runs.document().at("only_in_b").at(0).contains("op"));
 }
@@ -191,37 +188,37 @@ TEST_CASE("ranks of one run alone have no difference") {
   REQUIRE(ranks.size() == 2);
   CHECK(ranks.at(1).at("b") == nullptr);
   CHECK(ranks.at(1).at("difference") == nullptr);
-  CHECK(contains(runs.text(), "note: stages: 2 in A, 1 in B"));
+  CHECK(says(runs.text(), "note: stages: 2 in A, 1 in B"));
 }
 
 TEST_CASE("what cannot be compared is refused with the file at fault") {
   const Files files;
   const std::string timeline = content_of(files.timeline_path);
   const std::string cut = files.scratch.file("cut.timeline", timeline.substr(0, 900));
-  CHECK(contains(recording_refusal(cut), cut + ": truncated"));
+  CHECK(says(recording_refusal(cut), cut + ": truncated"));
   const std::string unnamed = files.scratch.file("cut", timeline.substr(0, 900));
-  CHECK(contains(recording_refusal(unnamed), unnamed + ": truncated"));
+  CHECK(says(recording_refusal(unnamed), unnamed + ": truncated"));
   const std::string garbage = files.scratch.file("x.timeline", "\xff\x00garbage");
   CHECK(recording_refusal(garbage) == garbage + ": not a timeline file");
   const std::string binary = files.scratch.file("x.bin", std::string("\x7f"
                                                                      "ELF\0\0\1",
                                                                      7));
-  CHECK(contains(recording_refusal(binary), binary + ": "));
+  CHECK(says(recording_refusal(binary), binary + ": "));
   const std::string empty = files.scratch.file("empty", "");
-  CHECK(contains(recording_refusal(empty), empty + ": the file is empty"));
+  CHECK(says(recording_refusal(empty), empty + ": the file is empty"));
   const std::string deep = files.scratch.file("deep.json", std::string(100'000, '['));
-  CHECK(contains(recording_refusal(deep), deep + ": "));
-  CHECK(contains(recording_refusal(files.scratch.path("none")), "cannot open"));
-  CHECK(contains(recording_refusal(files.timeline_path, {"/hardware/devices=2"}),
-                 "usage: --set /hardware/devices=2: "));
+  CHECK(says(recording_refusal(deep), deep + ": "));
+  CHECK(says(recording_refusal(files.scratch.path("none")), "cannot open"));
+  CHECK(says(recording_refusal(files.timeline_path, {"/hardware/devices=2"}),
+             "usage: --set /hardware/devices=2: "));
 }
 
 TEST_CASE("a scenario whose run does not finish has nothing to compare") {
   // Each rank waits for what the other does second.
   const Files files;
   files.scratch.file("order.csv", "0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n");
-  CHECK(contains(recording_refusal(files.scenario_path, {R"(/schedule={"file": "order.csv"})"}),
-                 "its run does not finish and has no timeline"));
+  CHECK(says(recording_refusal(files.scenario_path, {R"(/schedule={"file": "order.csv"})"}),
+             "its run does not finish and has no timeline"));
 }
 
 TEST_CASE("times at the end of the clock are compared without running over it") {
@@ -241,7 +238,7 @@ TEST_CASE("times at the end of the clock are compared without running over it") 
     CHECK(!one.comparison.same());
     CHECK(one.document().at("ops").size() == 12);
     CHECK(other.document().at("ops").size() == 12);
-    CHECK(contains(other.text(), "finding: the runs differ"));
+    CHECK(says(other.text(), "finding: the runs differ"));
   }
 }
 
@@ -280,14 +277,14 @@ TEST_CASE("a run with scaled times is compared as its scenario's, and a note nam
   const std::string folder = files.scratch.path("");
   const ProgramRun first = run_penstock({"compare", "m.timeline", "run.json"}, folder);
   CHECK(first.code == 0);
-  CHECK(contains(first.output,
-                 "note: times of A are divided by its time_scale 0.25, so that they "
-                 "are those of the scenario"));
+  CHECK(says(first.output,
+             "note: times of A are divided by its time_scale 0.25, so that they "
+             "are those of the scenario"));
   const json second =
       json::parse(run_penstock({"compare", "run.json", "m.timeline", "--json"}, folder).output);
   CHECK(second["same"] == true);
   CHECK(second["b"]["makespan_us"] == 15);
-  CHECK(contains(second["notes"].dump(), "times of B are divided by its time_scale 0.25"));
+  CHECK(says(second["notes"].dump(), "times of B are divided by its time_scale 0.25"));
 }
 
 }  // namespace penstock::testing

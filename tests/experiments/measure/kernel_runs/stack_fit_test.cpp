@@ -12,6 +12,7 @@
 #include "experiments/input/files/output_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/statistics/summary.hpp"
 
@@ -144,8 +145,7 @@ TEST_CASE("kernel runs: what waited for the host is named, neither fitted nor ju
   CHECK(fit.rows.back().part == "streams");
   CHECK(fit.left_out == std::vector<std::string>{"products: bf16 columns 4096 inner 4096 rows 2048",
                                                  "model: bf16 x 256"});
-  CHECK(stack_fit_text(fit).find("waits for the host, left out: model: bf16 x 256\n") !=
-        std::string::npos);
+  CHECK(says(stack_fit_text(fit), "waits for the host, left out: model: bf16 x 256\n"));
 }
 
 TEST_CASE("kernel runs: a model without CUDA graphs is judged by its eager times, and says why") {
@@ -183,9 +183,8 @@ TEST_CASE("kernel runs: a wrong line is named") {
   const std::string first = R"({"penstock": 1, "device": "a"})";
   write_file(scratch.path("k.jsonl"),
              first + "\n" + R"({"part": "p", "kind": "product", "dtype": "bf16", "us": 1})" + "\n");
-  CHECK(refused_with<InputError>([&] {
-          read_kernel_run(scratch.path("k.jsonl"));
-        }).find("k.jsonl: line 2: /sizes: \"sizes\" is missing") != std::string::npos);
+  CHECK(says(refused_with<InputError>([&] { read_kernel_run(scratch.path("k.jsonl")); }),
+             "k.jsonl: line 2: /sizes: \"sizes\" is missing"));
   write_file(scratch.path("one.jsonl"), first + "\n");
   CHECK_THROWS_AS(read_kernel_run(scratch.path("one.jsonl")), InputError);
 }
@@ -228,7 +227,7 @@ TEST_CASE("kernel runs: the page of GPU runs has the errors of an H200's models"
         both("forward {:.1f} %, backward {:.1f} %", "forward, bf16 x 256",
              "backward, bf16 x 256")}) {
     CAPTURE(text);
-    CHECK(page.find(text) != std::string::npos);
+    CHECK(says(page, text));
   }
 }
 

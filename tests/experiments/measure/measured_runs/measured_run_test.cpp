@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/traced_runs.hpp"
 
 // Each test simulates a scenario, writes what PyTorch's profiler would have traced of it, and reads
@@ -87,7 +88,7 @@ TEST_CASE("traces: of a training without devices, annotations of the host are th
 
 TEST_CASE("traces: kernels that nothing ties to annotations are refused, not guessed") {
   Traces traces({run_of(three_stages(steady_order))}, {.launches = false});
-  CHECK(traces.refusal().find("nothing ties the device's kernels to them") != std::string::npos);
+  CHECK(says(traces.refusal(), "nothing ties the device's kernels to them"));
 }
 
 TEST_CASE("traces: without annotations, messages and threads part the ops of a known order") {
@@ -118,10 +119,9 @@ TEST_CASE("traces: messages part ops also where times vary and steps are not mar
 TEST_CASE("traces: bursts that are not those of the order are refused with both numbers") {
   Traces traces({run_of(three_stages(steady_order))}, {.annotations = false});
   traces.name("1f1b", 8);
-  CHECK(traces.refusal().find("10 bursts of kernels, where the order has 14 (16 actions)") !=
-        std::string::npos);
+  CHECK(says(traces.refusal(), "10 bursts of kernels, where the order has 14 (16 actions)"));
   traces.name("gpipe", 6);
-  CHECK(traces.refusal().find("the thread that launched burst ") != std::string::npos);
+  CHECK(says(traces.refusal(), "the thread that launched burst "));
 }
 
 // Between a B and an F of rank 0 in 1F1B, nothing is sent or received; I and W share a thread.
@@ -129,19 +129,21 @@ TEST_CASE("traces: actions that nothing tells apart are refused by name") {
   Traces no_threads({run_of(three_stages(steady_order))},
                     {.annotations = false, .launches = false});
   no_threads.name("1f1b", 6);
-  CHECK(no_threads.refusal().find("0B0 and 0F3 of rank 0 cannot be told apart: no message lies "
-                                  "between them, and the launches") != std::string::npos);
+  CHECK(says(no_threads.refusal(),
+             "0B0 and 0F3 of rank 0 cannot be told apart: no message lies "
+             "between them, and the launches"));
   Traces zero_bubble({run_of(three_stages(steady_order))}, {.annotations = false});
   zero_bubble.name("zb-h1", 6);
-  CHECK(zero_bubble.refusal().find("cannot be told apart: no message lies between them; a trace "
-                                   "with annotations") != std::string::npos);
+  CHECK(says(zero_bubble.refusal(),
+             "cannot be told apart: no message lies between them; a trace "
+             "with annotations"));
 }
 
 // The median of five steps whose ops differ by chance is between the least and the most.
 TEST_CASE("traces: a trace of several ranks without messages is not cut by threads alone") {
   Traces traces({run_of(three_stages(steady_order))}, {.annotations = false, .messages = false});
   traces.name("1f1b", 6);
-  CHECK(traces.refusal().find("it has no messages between ranks") != std::string::npos);
+  CHECK(says(traces.refusal(), "it has no messages between ranks"));
 }
 
 TEST_CASE("traces: all whole steps are samples, and the step that is asked for is the timeline") {
@@ -210,13 +212,11 @@ TEST_CASE("traces: a pattern of one's own reads other names, and missing numbers
 
 TEST_CASE("traces: names that match nothing are listed with what to do") {
   Traces traces({run_of(three_stages(steady_order))}, {.format = "op {stage}"});
-  CHECK(traces.refusal().find("no annotation of it matches; its most frequent ones are \"op 0\"") !=
-        std::string::npos);
+  CHECK(says(traces.refusal(), "no annotation of it matches; its most frequent ones are \"op 0\""));
   std::vector<std::string> notes;
   const auto ranks = read_rank_traces(traces.reading, false, notes);
   CHECK(ranks[0].names.unmatched == std::vector<NameCount>{{"op 0", 12}});
-  CHECK(preview_text(ranks, traces.reading.patterns).find("no op: 12 x \"op 0\"") !=
-        std::string::npos);
+  CHECK(says(preview_text(ranks, traces.reading.patterns), "no op: 12 x \"op 0\""));
 }
 
 TEST_CASE("traces: the order of files counts where they do not say their rank") {
@@ -234,13 +234,13 @@ TEST_CASE("traces: a rank that is missing, twice or of another job is refused") 
   const RunResult made = run_of(three_stages(steady_order));
   Traces missing({made}, {});
   missing.reading.files.pop_back();
-  CHECK(missing.refusal().find("the job has 3 ranks, and rank 2 is missing") != std::string::npos);
+  CHECK(says(missing.refusal(), "the job has 3 ranks, and rank 2 is missing"));
   Traces twice({made}, {});
   twice.reading.files[2] = twice.reading.files[1];
-  CHECK(twice.refusal().find("it is of rank 1, as is ") != std::string::npos);
+  CHECK(says(twice.refusal(), "it is of rank 1, as is "));
   Traces other({made}, {});
   other.change(1, "\"world_size\": 3", "\"world_size\": 8");
-  CHECK(other.refusal().find("its job has 8 ranks, that of ") != std::string::npos);
+  CHECK(says(other.refusal(), "its job has 8 ranks, that of "));
 }
 
 // A job of 6 ranks of which 4, 2 and 0 hold the stages in that order.
@@ -317,8 +317,7 @@ TEST_CASE("traces: clocks that contradict each other are measured and told") {
   }
   const MeasuredRun run = traces.read();
   CHECK(run.clock_error_ns == 4750);
-  CHECK(measured_run_text(run).find("an op began 4.75 µs before what it needs had ended") !=
-        std::string::npos);
+  CHECK(says(measured_run_text(run), "an op began 4.75 µs before what it needs had ended"));
   CHECK(read_timeline(write_timeline(run.job.priced.plan, run.timeline, run.title)).title ==
         run.title);
   CHECK(run.clock_offsets_ns == std::vector<std::int64_t>{0, -5000, -10000});
@@ -364,22 +363,20 @@ TEST_CASE(
   const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
   for (int i = 0; i < 12; ++i) traces.change(1, "\"PP:1", "\"PP:0");
-  CHECK(traces.refusal().find("--pipeline-ranks \"0,2;1,3\" lists their ranks") !=
-        std::string::npos);
+  CHECK(says(traces.refusal(), "--pipeline-ranks \"0,2;1,3\" lists their ranks"));
 }
 
 TEST_CASE("traces: a rank that has messages and no trace is named where no job size is") {
   Traces traces({run_of(three_stages(steady_order))}, {});
   for (std::uint32_t rank = 0; rank < 2; ++rank) traces.change(rank, ", \"world_size\": 3", "");
   traces.reading.files.pop_back();
-  CHECK(traces.refusal().find("messages name rank 2, of which there is no trace") !=
-        std::string::npos);
+  CHECK(says(traces.refusal(), "messages name rank 2, of which there is no trace"));
 }
 
 TEST_CASE("traces: clocks that are not one are refused") {
   Traces traces({run_of(three_stages(steady_order))}, {});
   traces.change(2, "\"baseTimeNanoseconds\": 1743521598000000000", "\"baseTimeNanoseconds\": 0");
-  CHECK(traces.refusal().find("the clocks of all traces must be one") != std::string::npos);
+  CHECK(says(traces.refusal(), "the clocks of all traces must be one"));
 }
 
 }  // namespace penstock::testing

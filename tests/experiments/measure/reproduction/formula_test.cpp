@@ -4,16 +4,13 @@
 
 #include "sim/base/error.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
 
 std::string formula_refusal(const std::string& formula) {
   return refused_with<InputError>([&] { value_of(formula, {{"m", 4}, {"b", 2}}); });
-}
-
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "experiments/measure/torch_runs/transfer.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/traced_runs.hpp"
 
@@ -136,13 +137,11 @@ TEST_CASE("torch runs: documents go into microbatches of one sequence") {
 
 TEST_CASE("torch runs: orders that PyTorch would run otherwise are refused with the reason") {
   CHECK(torch_refusal({"/schedule/name=zb-v"}).empty());
-  CHECK(torch_refusal({"/schedule/name=dualpipe", "/schedule/microbatches=4"})
-            .find("2 copies of the model") != std::string::npos);
-  CHECK(torch_refusal({"/schedule/name=seq-1f1b"}).find("slices of a sequence") !=
-        std::string::npos);
-  CHECK(torch_refusal({"/schedule/name=pipedream"}).find("within it") != std::string::npos);
-  CHECK(torch_refusal({"/parallel/data=2", "/hardware/devices=4"}).find("a rank is one process") !=
-        std::string::npos);
+  CHECK(says(torch_refusal({"/schedule/name=dualpipe", "/schedule/microbatches=4"}),
+             "2 copies of the model"));
+  CHECK(says(torch_refusal({"/schedule/name=seq-1f1b"}), "slices of a sequence"));
+  CHECK(says(torch_refusal({"/schedule/name=pipedream"}), "within it"));
+  CHECK(says(torch_refusal({"/parallel/data=2", "/hardware/devices=4"}), "a rank is one process"));
 }
 
 TEST_CASE("torch runs: an order has its layers by stage, a V as well") {
@@ -256,7 +255,7 @@ TEST_CASE("torch runs: a folder with files is refused, a temporary one goes with
 TEST_CASE("torch runs: the program carries its scripts whole") {
   CHECK(train_orders_script().starts_with("#!/usr/bin/env python3\n"));
   CHECK(train_orders_script().ends_with("sys.exit(main())\n"));
-  CHECK(scenario_model_script().find("class TimedBlock(nn.Module):") != std::string_view::npos);
+  CHECK(says(scenario_model_script(), "class TimedBlock(nn.Module):"));
 }
 
 TEST_CASE("torch runs: ranks that compute on too few cores have no score, ranks that sleep do") {

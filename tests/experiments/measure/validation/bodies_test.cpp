@@ -11,6 +11,7 @@
 #include "sim/base/named.hpp"
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/small_scenarios.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
 
@@ -43,8 +44,7 @@ TEST_CASE("validation: without a rule or numbers there is nothing to hold agains
 TEST_CASE("validation: numbers that are off fail, whatever the times say") {
   Validation result = with_layers(scenario_two_mlps);
   result.numbers.error = 1e-9;
-  CHECK(validation_text(result).find("step: not those of the unpartitioned model") !=
-        std::string::npos);
+  CHECK(says(validation_text(result), "step: not those of the unpartitioned model"));
   result.numbers.error = HUGE_VAL;
   CHECK(validation_json(result)["numbers_error"].is_null());
 }
@@ -90,8 +90,7 @@ TEST_CASE("validation: actions of a backend that sleeps are called so") {
                                      *find_named(backend_entries(), "cpu_timed"),
                                      {.measuring = {.iterations = 3}, .action_us = 100});
   CHECK(validation_json(result)["bodies"] == "sleep");
-  CHECK(validation_text(result).find("actions: sleep; cpu_timed runs no layers\n") !=
-        std::string::npos);
+  CHECK(says(validation_text(result), "actions: sleep; cpu_timed runs no layers\n"));
 }
 
 TEST_CASE("validation: layers that are asked for and not run are a usage error") {
@@ -144,8 +143,8 @@ TEST_CASE("validation: on a GPU a fixed amount of work runs, and the report says
     const auto document = validation_json(result);
     CHECK(document["bodies"] == bodies);
     CHECK(document["bodies_reason"] == "");
-    CHECK(validation_text(result).find(fmt::format("actions: {}, as much as takes their time\n",
-                                                   bodies)) != std::string::npos);
+    CHECK(says(validation_text(result),
+               fmt::format("actions: {}, as much as takes their time\n", bodies)));
   }
 }
 
@@ -164,8 +163,7 @@ TEST_CASE("validation: on a GPU the layers of a model run in their sizes, as man
   CHECK(environment.at("layers") == "examples=2 heads=1 hidden=128 inner=64 tokens=8");
   CHECK(environment.at("layers_of_stage") == "1 to 2");
   CHECK(validation_json(result)["bodies"] == "layers");
-  CHECK(validation_text(result).find("actions: the model's transformer layers") !=
-        std::string::npos);
+  CHECK(says(validation_text(result), "actions: the model's transformer layers"));
   // Two layers take twice the time of one, on the fake GPU.
   const Plan& plan = result.job.priced.plan;
   std::vector<Time> forward(2);

@@ -8,6 +8,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/made_up_backend.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -110,7 +111,7 @@ TEST_CASE("schedule ranking: an interrupt keeps what is done, and lists what can
   REQUIRE(ranking.schedules.size() == 2);
   CHECK(ranking.schedules[0].name == "naive");
   CHECK(ranking.schedules[1].name == "zb-v");
-  CHECK(ranking_text(ranking).find("\nleft out: zb-v: /parallel/pipeline: ") != std::string::npos);
+  CHECK(says(ranking_text(ranking), "\nleft out: zb-v: /parallel/pipeline: "));
   CHECK(ranking_json(ranking)["interrupted"] == true);
 }
 
@@ -168,10 +169,8 @@ TEST_CASE("schedule ranking: schedules come in the order of their time, and misf
   const double retests =
       ranking.schedules[0].validation.errors.retest + ranking.schedules[1].validation.errors.retest;
   CHECK(ranking.retests.mean == doctest::Approx(retests / 2));
-  CHECK(ranking_text(ranking).find("measured against itself, half against half: mean ") !=
-        std::string::npos);
-  CHECK(ranking_text(ranking).find("the quickest by simulation is the quickest: 1f1b") !=
-        std::string::npos);
+  CHECK(says(ranking_text(ranking), "measured against itself, half against half: mean "));
+  CHECK(says(ranking_text(ranking), "the quickest by simulation is the quickest: 1f1b"));
 }
 
 TEST_CASE("schedule ranking: where none fits, nothing is said of an order") {

@@ -12,6 +12,7 @@
 #include "experiments/show/explanation/sensitivity.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/random_scenario.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -177,7 +178,7 @@ TEST_CASE("what a section refuses is not offered") {
   const RunResult result = run_for_memory(scenario);
   for (const TriedChange& offer : explain_memory(scenario, result).changes) {
     CAPTURE(offer.change.text());
-    CHECK(offer.change.text().find("/memory/zero") == std::string::npos);
+    CHECK(!says(offer.change.text(), "/memory/zero"));
   }
 }
 
@@ -198,9 +199,8 @@ TEST_CASE("explain: a run that does not fit is told so first, with what makes it
   const std::size_t found = text.find("\n\nfinding: out of memory: 4 of 4 ranks"),
                     path = text.find("\n\ncritical path\n");
   CHECK(found < path);
-  CHECK(text.find("\nchanges that make it fit, each") != std::string::npos);
-  CHECK(run_page(scenario, result).summary.find("\nfinding: out of memory: 4") !=
-        std::string::npos);
+  CHECK(says(text, "\nchanges that make it fit, each"));
+  CHECK(says(run_page(scenario, result).summary, "\nfinding: out of memory: 4"));
   CHECK(run_page(scenario, result).texts.front().text == text);
 }
 
@@ -213,9 +213,8 @@ TEST_CASE("explain: where no change makes a run fit, those listed reduce its pea
       "makes it fit; use more devices, or several changes together"));
   REQUIRE(!explanation.changes.empty());
   for (const TriedChange& change : explanation.changes) CHECK(change.peak_bytes < 800);
-  CHECK(explanation_text(result, explanation)
-            .find("\nchanges that reduce the peak, though none makes it fit, each") !=
-        std::string::npos);
+  CHECK(says(explanation_text(result, explanation),
+             "\nchanges that reduce the peak, though none makes it fit, each"));
 }
 
 }  // namespace penstock::testing

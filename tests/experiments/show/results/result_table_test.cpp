@@ -9,6 +9,7 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/run_summary.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
 
@@ -33,7 +34,7 @@ bool has_line(const std::string& text, const std::string& line) {
 }
 
 bool has_rank(const std::string& text, const std::string& rank) {
-  return text.find("\n" + std::string(4 - rank.size(), ' ') + rank + "  ") != std::string::npos;
+  return says(text, "\n" + std::string(4 - rank.size(), ' ') + rank + "  ");
 }
 
 }  // namespace
@@ -66,21 +67,21 @@ TEST_CASE("a run without flushes has no steps: its report and its picture have a
     const RunResult result =
         run(parse_scenario(scenario_plain, "s.json", {std::string("/schedule/name=") + schedule}));
     CHECK(makespan_name(*result.plan) == std::string(name));
-    CHECK(result_table(result).find(fmt::format("\n{:<12} ", name)) != std::string::npos);
+    CHECK(says(result_table(result), fmt::format("\n{:<12} ", name)));
     const std::string picture =
         draw_run(PictureFormat::svg, *result.plan, result.timeline, result.title);
-    CHECK(picture.find(fmt::format(">{} 15 µs, bubble ", name)) != std::string::npos);
+    CHECK(says(picture, fmt::format(">{} 15 µs, bubble ", name)));
   }
 }
 
 TEST_CASE("assumptions are numbered notes") {
   const std::string text = table_with(2, {"/parallel/data=2", "/model/stages/0/parameter_bytes=8"});
-  CHECK(text.find("\nnotes\n 1. gradient reduction overlaps with compute; ") != std::string::npos);
-  CHECK(table_with(2, {"/parallel/data=2"}).find("notes") == std::string::npos);
-  CHECK(table_with(2, {"/parallel/data=2", "/model/stages/0/parameter_bytes=8",
-                       "/parallel/overlap_sums=true"})
-            .find("notes") == std::string::npos);
-  CHECK(table_with(2).find("notes") == std::string::npos);
+  CHECK(says(text, "\nnotes\n 1. gradient reduction overlaps with compute; "));
+  CHECK(!says(table_with(2, {"/parallel/data=2"}), "notes"));
+  CHECK(!says(table_with(2, {"/parallel/data=2", "/model/stages/0/parameter_bytes=8",
+                             "/parallel/overlap_sums=true"}),
+              "notes"));
+  CHECK(!says(table_with(2), "notes"));
 }
 
 TEST_CASE("links that are used alike share a row") {
@@ -91,19 +92,18 @@ TEST_CASE("links that are used alike share a row") {
                             {"rail 2", 2, 1 << 20, 0.25},
                             {"rail 3", 1, 1 << 20, 0.25}};
   const std::string table = result_table(result);
-  CHECK_MESSAGE(
-      table.find("\nlink                  transfers  carried    used\n"
-                 "spine                         4    1 GiB  50.0 %\n"
-                 "rail 0 and 2 like it          2    1 MiB  25.0 %\n"
-                 "rail 3                        1    1 MiB  25.0 %\n") != std::string::npos,
-      table);
+  CHECK_MESSAGE(says(table,
+                     "\nlink                  transfers  carried    used\n"
+                     "spine                         4    1 GiB  50.0 %\n"
+                     "rail 0 and 2 like it          2    1 MiB  25.0 %\n"
+                     "rail 3                        1    1 MiB  25.0 %\n"),
+                table);
 }
 
 TEST_CASE("a report has no guessed first step, and notes a stated one") {
-  CHECK(table_with(2).find("first step") == std::string::npos);
+  CHECK(!says(table_with(2), "first step"));
   const std::string stated = table_with(2, {"/overheads/warm_up_us=5s"});
-  CHECK(stated.find("\n 1. the first step takes 5000 ms longer (/overheads/warm_up_us)\n") !=
-        std::string::npos);
+  CHECK(says(stated, "\n 1. the first step takes 5000 ms longer (/overheads/warm_up_us)\n"));
   CHECK(!has_line(stated, "first step   5.051 s with its warm-up"));
 }
 
@@ -113,9 +113,9 @@ TEST_CASE("out of memory is one line a rank, worst first, in GiB") {
   CHECK(has_line(text, "rank 0  4 GiB  1.5 GiB over  from 2 µs on"));
   CHECK(has_line(text, "rank 1  3 GiB  0.5 GiB over  from 3 µs on"));
   CHECK(text.find("rank 0  4 GiB") < text.find("rank 1  3 GiB"));
-  CHECK(text.find("peak at") == std::string::npos);
-  CHECK(table_with(4, {"/memory/capacity_bytes=2.5GiB"}, {.verbose = true})
-            .find("peak at 3 µs in 0F3: stash 4 GiB") != std::string::npos);
+  CHECK(!says(text, "peak at"));
+  CHECK(says(table_with(4, {"/memory/capacity_bytes=2.5GiB"}, {.verbose = true}),
+             "peak at 3 µs in 0F3: stash 4 GiB"));
 }
 
 TEST_CASE("of more than ten ranks the first, the worst and the last are shown") {
@@ -134,9 +134,8 @@ TEST_CASE("of more than ten ranks the first, the worst and the last are shown") 
 TEST_CASE("ten of many ranks without memory are shown, unless all are asked for") {
   const std::string text = table_with(12, {"/memory/capacity_bytes=0"});
   CHECK(has_line(text, "(2 more; --all shows them)"));
-  CHECK(text.find("rank 11 ") == std::string::npos);
-  CHECK(table_with(12, {"/memory/capacity_bytes=0"}, {.all = true}).find("rank 11 ") !=
-        std::string::npos);
+  CHECK(!says(text, "rank 11 "));
+  CHECK(says(table_with(12, {"/memory/capacity_bytes=0"}, {.all = true}), "rank 11 "));
 }
 
 }  // namespace penstock::testing

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tests/support/made_up_gpu.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -29,8 +30,7 @@ bool covers(const DeviceFit& fit, std::string_view name, double truth) {
 }
 
 bool has_note(const DeviceFit& fit, std::string_view text) {
-  return std::ranges::any_of(
-      fit.notes, [&](const std::string& note) { return note.find(text) != std::string::npos; });
+  return std::ranges::any_of(fit.notes, [&](const std::string& note) { return says(note, text); });
 }
 
 }  // namespace
@@ -138,9 +138,7 @@ TEST_CASE("products: with noise of 2 %, the rate of an SM is within 2 %") {
 
 TEST_CASE("products of one shape are refused: operands cannot be told from work") {
   auto rows = MadeUpGpu().products();
-  std::erase_if(rows, [](const ProfileRow& row) {
-    return row.point.shape.find("m=1024 ") == std::string::npos;
-  });
+  std::erase_if(rows, [](const ProfileRow& row) { return !says(row.point.shape, "m=1024 "); });
   CHECK(fit_products(probes(rows), hundred_draws)
             .refusal.starts_with("needs 8 products of 4 shapes, got 5 of 1;"));
 }

@@ -7,6 +7,7 @@
 
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
@@ -142,8 +143,7 @@ TEST_CASE("gpu executor: a failed launch names pass, stage, rank and slot") {
   const std::string error =
       refused_with<std::exception>([&] { run_of(gpu, program, GpuOrdering::host_issued); });
   const std::string rank = std::to_string(program.tasks.front().lane);
-  CHECK(error.find("; task 0, forward of stage 3 on rank " + rank + " in slot 2, spin") !=
-        std::string::npos);
+  CHECK(says(error, "; task 0, forward of stage 3 on rank " + rank + " in slot 2, spin"));
 }
 
 TEST_CASE("gpu executor: what it was handed out it gives back, also when a launch fails") {
@@ -193,9 +193,8 @@ TEST_CASE("gpu executor: a kernel that fails while it runs is an error of the ru
   for (const GpuOrdering ordering : pipelined) {
     FakeGpu gpu;
     gpu.failing_kernel = 2;
-    CHECK(refused_with<std::exception>([&] {
-            run_of(gpu, two_ranks(), ordering);
-          }).find("cudaErrorLaunchFailure (719)") != std::string::npos);
+    CHECK(says(refused_with<std::exception>([&] { run_of(gpu, two_ranks(), ordering); }),
+               "cudaErrorLaunchFailure (719)"));
     CHECK(gpu.handed_out.empty());
   }
 }
@@ -272,7 +271,7 @@ TEST_CASE("gpu trials: a graph that cannot be made for comparison leaves the res
       measure_overheads(device, program, {.ordering = GpuOrdering::host_issued}, 3);
   CHECK(costs.stamps == doctest::Approx(0.02).epsilon(0.01));
   CHECK_FALSE(costs.host_effect);
-  CHECK(costs.why_no_effect.find("cudaErrorNotSupported (801)") != std::string::npos);
+  CHECK(says(costs.why_no_effect, "cudaErrorNotSupported (801)"));
 }
 
 TEST_CASE("gpu trials: a copy that moves nothing is found by the contents of its tensor") {
