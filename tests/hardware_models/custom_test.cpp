@@ -19,20 +19,19 @@ std::unique_ptr<HardwareModel> custom(const HardwareSpec& spec) {
 
 /// Four ranks; 0 sends to 1 over two links, to its host and to its replicas over one.
 HardwareSpec given_routes() {
-  HardwareSpec spec;
-  spec.ranks = 4;
-  spec.links = {{.name = "nic", .bandwidth_bytes_per_s = 2e9, .latency_us = 1},
-                {.name = "spine", .bandwidth_bytes_per_s = 1e9, .latency_us = 2},
-                {.name = "pcie", .bandwidth_bytes_per_s = 4e9}};
-  spec.routes = {
-      {"0>1", {"nic", "spine"}}, {"0>host", {"pcie"}}, {"host>0", {"pcie"}}, {"0>data", {"spine"}}};
-  return spec;
+  return {.links = {{.name = "nic", .bandwidth_bytes_per_s = 2e9, .latency_us = 1},
+                    {.name = "spine", .bandwidth_bytes_per_s = 1e9, .latency_us = 2},
+                    {.name = "pcie", .bandwidth_bytes_per_s = 4e9}},
+          .routes = {{"0>1", {"nic", "spine"}},
+                     {"0>host", {"pcie"}},
+                     {"host>0", {"pcie"}},
+                     {"0>data", {"spine"}}},
+          .ranks = 4};
 }
 
 /// Four devices in a ring, one way round: 0 > 1 > 2 > 3 > 0.
 HardwareSpec ring() {
-  HardwareSpec spec;
-  spec.ranks = 4;
+  HardwareSpec spec{.ranks = 4};
   for (const auto& [from, to] : {std::pair{"0", "1"}, {"1", "2"}, {"2", "3"}, {"3", "0"}}) {
     spec.links.push_back({.from = from, .to = to, .bandwidth_bytes_per_s = 1e9, .latency_us = 1});
   }

@@ -60,8 +60,7 @@ TEST_CASE("the memory of the host is as far as another rank, unless it has a lin
 }
 
 TEST_CASE("shared links go with custom hardware") {
-  HardwareSpec spec;
-  spec.topology = TopologySpec{"nvswitch", {}};
+  const HardwareSpec spec{.topology = TopologySpec{"nvswitch", {}}};
   CHECK_THROWS_WITH_AS(ideal(spec),
                        "the cost model \"ideal\" does not support shared links; use \"custom\"",
                        InputError);

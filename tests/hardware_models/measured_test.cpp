@@ -10,23 +10,18 @@ namespace {
 
 /// The layer "conv1" on one and three examples, and any layer of the kind "mlp" on two.
 Profile two_layers() {
-  Profile profile;
-  profile.source = "layers.json";
-  profile.entries = {
-      {.layer = "conv1",
-       .points = {{.examples = 1, .forward_us = 10, .backward_us = 30},
-                  {.examples = 3, .forward_us = 20, .backward_us = 50}}},
-      {.layer = "mlp",
-       .points = {
-           {.examples = 2, .forward_us = 8, .backward_input_us = 6, .backward_weight_us = 4}}}};
-  return profile;
+  return {.source = "layers.json",
+          .entries = {{.layer = "conv1",
+                       .points = {{.examples = 1, .forward_us = 10, .backward_us = 30},
+                                  {.examples = 3, .forward_us = 20, .backward_us = 50}}},
+                      {.layer = "mlp",
+                       .points = {{.examples = 2,
+                                   .forward_us = 8,
+                                   .backward_input_us = 6,
+                                   .backward_weight_us = 4}}}}};
 }
 
-HardwareSpec by_profile() {
-  HardwareSpec spec;
-  spec.profile = two_layers();
-  return spec;
-}
+HardwareSpec by_profile() { return {.profile = two_layers()}; }
 
 /// A device on which a GFLOP takes 100 us.
 Machine machine() {
@@ -38,8 +33,7 @@ Machine machine() {
 }
 
 Layer layer_of(const char* name, const char* kind, double examples) {
-  Layer layer;
-  layer.name = name;
+  Layer layer{.name = name};
   layer.key.kind = kind;
   layer.key.examples = examples;
   layer.work.kernels = {{.kind = KernelKind::matrix, .flops = 1e9}};

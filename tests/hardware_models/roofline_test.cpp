@@ -11,8 +11,7 @@ namespace {
 
 /// 10 TFLOP/s in bf16, 1 in fp32, 100 GB/s, nothing lost: a GFLOP takes 100 us, a MB 10.
 Machine made_up() {
-  Machine machine;
-  machine.name = "made-up";
+  Machine machine{.name = "made-up"};
   machine.device.name = "made-up device";
   machine.device.peak_flops = {{"bf16", 10e12}, {"fp32", 1e12}};
   machine.device.memory_bandwidth_bytes_per_s = 100e9;
@@ -31,11 +30,7 @@ Machine eight() {
   return machine;
 }
 
-HardwareSpec on(Machine machine) {
-  HardwareSpec spec;
-  spec.machine = std::move(machine);
-  return spec;
-}
+HardwareSpec on(Machine machine) { return {.machine = std::move(machine)}; }
 
 std::unique_ptr<HardwareModel> roofline(const HardwareSpec& spec) {
   return find_named(cost_model_entries(), "roofline")->make(spec);
@@ -331,8 +326,7 @@ TEST_CASE("roofline: its links are private ones or a topology") {
 }
 
 TEST_CASE("only a machine times layers that are known by their work") {
-  Layer layer;
-  layer.source = "/model/layers/3";
+  Layer layer{.source = "/model/layers/3"};
   layer.key.kind = "attention";
   const char* refusal =
       "this layer states its work but no times; set /hardware/name to one of penstock list "

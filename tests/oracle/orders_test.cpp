@@ -171,8 +171,7 @@ std::string order_difference(const json& entry, const ScheduleEntry& rule, const
 /// Whether the event engine gives the same timeline to the byte, running ahead of the clock and
 /// with every start and end as an event.
 bool events_agree(const Outcome& outcome) {
-  Conditions every_event;
-  every_event.sends_in_flight = UINT32_MAX;
+  const Conditions every_event{.sends_in_flight = UINT32_MAX};
   for (const Conditions& conditions : {Conditions{}, every_event}) {
     const RunOutcome again = run_events({outcome.plan, outcome.costs, conditions});
     if (std::holds_alternative<Standstill>(again)) return false;

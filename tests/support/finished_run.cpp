@@ -14,8 +14,7 @@ namespace {
 
 /// Routes over up to three of four links for everything that the plan sends.
 Network random_network(const Plan& plan) {
-  Network network;
-  network.sharing = one_in(2) ? Sharing::fair : Sharing::fifo;
+  Network network{.sharing = one_in(2) ? Sharing::fair : Sharing::fifo};
   for (const char* name : {"a", "b", "c", "d"}) {
     network.links.push_back({name, 1e8 * (1 + below(3)), 0});
   }

@@ -54,8 +54,7 @@ std::vector<Time> next_begins(const Recording& recording) {
 /// its link ends at the latest when the next one on it begins; the rest is latency.
 PricedPlan recorded_costs(const Recording& recording) {
   const auto& [plan, timeline, title] = recording;
-  PricedPlan priced;
-  priced.plan = plan;
+  PricedPlan priced{.plan = plan};
   Costs& costs = priced.costs;
   costs.duration.resize(plan.classes.size());
   costs.latency.resize(plan.classes.size());

@@ -16,8 +16,7 @@
 namespace penstock::testing {
 
 std::string refusal_of_model(const std::string& text, const std::string& format) {
-  ModelFileOptions options;
-  options.format = format;
+  const ModelFileOptions options{.format = format};
   return refused_at([&] { parse_model_file(text, options); });
 }
 

@@ -206,10 +206,9 @@ Extras random_extras(const Placement& placement, std::size_t stages) {
 }
 
 Training random_training(const Extras& extras, Wildness wildness) {
-  Training training;
-  training.data = extras.tail.across_ranks ? 1 : from_to(1, 4);
-  training.gradient_factor = extras.has(BufferKind::weight_gradients) ? 2 : 1;
-  training.optimizer_factor = 2 * from_to(1, 3);
+  Training training{.data = extras.tail.across_ranks ? 1 : from_to(1, 4),
+                    .gradient_factor = extras.has(BufferKind::weight_gradients) ? 2 : 1,
+                    .optimizer_factor = 2 * from_to(1, 3)};
   const bool in_passes = extras.tail.summing == Summing::in_passes;
   const bool each = extras.tail.summing == Summing::behind_each;
   training.zero = each || in_passes ? 2 : extras.tail.gathers ? from_to(1, 3) : 0;

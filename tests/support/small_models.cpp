@@ -62,12 +62,7 @@ std::vector<LayerSpec> small_reader_of_pictures() {
           {"head", {{"hidden", 6}, {"vocab", 13}}, ""}};
 }
 
-CellShape small_transformer_shape() {
-  CellShape shape;
-  shape.sequence = 8;
-  shape.microbatch = 2;
-  return shape;
-}
+CellShape small_transformer_shape() { return {.sequence = 8, .microbatch = 2}; }
 
 std::vector<LayerSpec> small_convolution_net() {
   const auto convolution = [](const char* kind, double in, double out, double side, double kernel) {
@@ -120,12 +115,7 @@ std::vector<LayerSpec> small_amoebanet() {
   return layers;
 }
 
-CellShape small_convolution_shape() {
-  CellShape shape;
-  shape.sequence = 1;
-  shape.microbatch = 3;
-  return shape;
-}
+CellShape small_convolution_shape() { return {.sequence = 1, .microbatch = 3}; }
 
 std::vector<std::vector<LayerSpec>> cut(const std::vector<LayerSpec>& layers, std::size_t stages) {
   std::vector<std::vector<LayerSpec>> parts(stages);

@@ -25,31 +25,19 @@ Outcome outcome_of(const PricedPlan& priced, const Timeline& timeline) {
 Schedule order_of(std::string_view csv) { return read_torch_csv(csv).schedule; }
 
 Layer stage_of(double forward_us, double backward_input_us, double backward_weight_us) {
-  Layer layer;
-  layer.forward_us = forward_us;
-  layer.backward_input_us = backward_input_us;
-  layer.backward_weight_us = backward_weight_us;
-  return layer;
+  return {.forward_us = forward_us,
+          .backward_input_us = backward_input_us,
+          .backward_weight_us = backward_weight_us};
 }
 
 Layer stage_of(double forward_us, double backward_us) {
-  Layer layer;
-  layer.forward_us = forward_us;
-  layer.backward_us = backward_us;
-  return layer;
+  return {.forward_us = forward_us, .backward_us = backward_us};
 }
 
-HardwareSpec delay(double transfer_us) {
-  HardwareSpec spec;
-  spec.transfer_us = transfer_us;
-  return spec;
-}
+HardwareSpec delay(double transfer_us) { return {.transfer_us = transfer_us}; }
 
 HardwareSpec link(double latency_us, double bandwidth_bytes_per_s) {
-  HardwareSpec spec;
-  spec.latency_us = latency_us;
-  spec.bandwidth_bytes_per_s = bandwidth_bytes_per_s;
-  return spec;
+  return {.latency_us = latency_us, .bandwidth_bytes_per_s = bandwidth_bytes_per_s};
 }
 
 System in_pairs(const std::vector<std::uint32_t>& ranks, std::string_view order, double forward_us,
@@ -78,8 +66,7 @@ Plan lowered(const System& system) {
 }
 
 Costs priced(const System& system, const Plan& plan) {
-  ModelGraph model;
-  model.layers = system.stages;
+  ModelGraph model{.layers = system.stages};
   model.connect_as_chain();
   Partition partition;
   const auto count = static_cast<std::uint32_t>(system.stages.size());

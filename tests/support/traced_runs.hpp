@@ -74,8 +74,7 @@ class Traces {
   /// Says which order ran.
   void name(const char* schedule, std::uint32_t microbatches, std::uint32_t chunks = 1) {
     const ScheduleEntry& entry = *find_named(schedule_entries(), schedule);
-    ScheduleOptions options;
-    options.microbatch_count = microbatches;
+    const ScheduleOptions options{.microbatch_count = microbatches};
     const auto ranks = static_cast<std::uint32_t>(reading.files.size());
     const Placement placement = entry.place(ranks, chunks);
     reading.order = {schedule, placement, make_schedule(entry, placement, options)};

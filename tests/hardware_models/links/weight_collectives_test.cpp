@@ -14,19 +14,16 @@ namespace {
 
 /// Machines of eight: 300 GB/s and 1 us between their devices, 25 GB/s and 2 us out of each.
 Machine eight() {
-  Machine machine;
-  machine.name = "eight";
-  machine.devices = 8;
-  machine.link = Speed{300e9, 1};
-  machine.nic = Speed{25e9, 2};
-  machine.topology = TopologySpec{"rails", {}};
-  return machine;
+  return {.name = "eight",
+          .devices = 8,
+          .link = Speed{300e9, 1},
+          .nic = Speed{25e9, 2},
+          .topology = TopologySpec{"rails", {}}};
 }
 
 /// Ranks on such machines.
 HardwareSpec ranks_of(std::uint64_t tensor, std::uint64_t context, std::uint64_t data) {
-  HardwareSpec spec;
-  spec.machine = eight();
+  HardwareSpec spec{.machine = eight()};
   set_topology(*spec.machine);
   spec.topology = spec.machine->topology;
   spec.tensor = tensor;

@@ -11,14 +11,12 @@ namespace {
 
 /// Eight devices with six links of 25 GB/s, PCIe of 16 and a NIC of 12.5 for every two.
 Machine eight() {
-  Machine machine;
-  machine.devices = 8;
-  machine.link = Speed{25e9, 0.5};
-  machine.links = 6;
-  machine.host = Speed{16e9, 0.25};
-  machine.nic = Speed{12.5e9, 1};
-  machine.devices_per_nic = 2;
-  return machine;
+  return {.devices = 8,
+          .link = Speed{25e9, 0.5},
+          .links = 6,
+          .host = Speed{16e9, 0.25},
+          .nic = Speed{12.5e9, 1},
+          .devices_per_nic = 2};
 }
 
 double parameter(const Machine& machine, const char* name) {
@@ -26,11 +24,7 @@ double parameter(const Machine& machine, const char* name) {
 }
 
 Machine machine_of_size(std::uint64_t devices, const char* topology = "rails") {
-  Machine machine;
-  machine.devices = devices;
-  machine.nic = Speed{10e9, 1};
-  machine.topology = TopologySpec{topology, {}};
-  return machine;
+  return {.devices = devices, .nic = Speed{10e9, 1}, .topology = TopologySpec{topology, {}}};
 }
 
 std::string seated_text(std::uint64_t size, std::uint64_t devices, std::uint64_t unit) {

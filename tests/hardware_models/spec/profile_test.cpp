@@ -10,9 +10,7 @@ namespace {
 ProfileEntry measured(const std::vector<std::pair<double, double>>& times) {
   ProfileEntry entry;
   for (const auto& time : times) {
-    ProfilePoint point;
-    point.examples = time.first;
-    point.forward_us = time.second;
+    const ProfilePoint point{.examples = time.first, .forward_us = time.second};
     entry.points.push_back(point);
   }
   return entry;

@@ -157,8 +157,7 @@ TEST_CASE("a gradient is as large as the activation that came") {
 }
 
 TEST_CASE("a time that the order needs and nobody states is refused, with its field") {
-  Layer forward_only;
-  forward_only.forward_us = 1;
+  const Layer forward_only{.forward_us = 1};
   CHECK(refusal(one_rank("0F0", forward_only)) == "accepted");
   CHECK(
       refusal(one_rank("0F0,0B0", forward_only)) ==

@@ -9,11 +9,7 @@ namespace penstock::testing {
 namespace {
 
 /// Conditions that change nothing but make every start and end an event.
-Conditions without_effect() {
-  Conditions conditions;
-  conditions.sends_in_flight = UINT32_MAX;
-  return conditions;
-}
+Conditions without_effect() { return {.sends_in_flight = UINT32_MAX}; }
 
 /// Four ranks of which 0 sends to 1 and 2 to 3, over one link that both pairs share. F takes
 /// `forward_us`; `first` and `second` are the bytes that stages 0 and 2 put out.
@@ -116,9 +112,7 @@ TEST_CASE("an action runs slower while a transfer of its rank is in flight") {
   // F takes 4 us, a transfer 4 us, factor 2. Rank 0: F0 0-4; F1 does 2 us of its work while F0's
   // output travels 4-8, and the rest 8-10. Rank 1: F0 does 2 us by 10, and the rest while F1's
   // output travels 10-14; F1 14-18.
-  Conditions conditions;
-  conditions.compute_slowdown = 2;
-  const Outcome outcome = run(two_ranks(4, 4), conditions);
+  const Outcome outcome = run(two_ranks(4, 4), {.compute_slowdown = 2});
   CHECK(span_text(outcome, "0F1") == "0F1 4-10");
   CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 10-14");
   CHECK(span_text(outcome, "1F0") == "1F0 8-14");
@@ -130,9 +124,7 @@ TEST_CASE("a transfer runs slower while one of its ranks runs an action") {
   // F takes 4 us, a transfer 4 us, factor 2. The first does 2 us of its way while rank 0 runs F1
   // 4-8, and the rest 8-10. The second starts at 10, does 2 us while rank 1 runs F0 10-14, and the
   // rest 14-16.
-  Conditions conditions;
-  conditions.transfer_slowdown = 2;
-  const Outcome outcome = run(two_ranks(4, 4), conditions);
+  const Outcome outcome = run(two_ranks(4, 4), {.transfer_slowdown = 2});
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 4-10");
   CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 10-16");
   CHECK(span_text(outcome, "1F1") == "1F1 16-20");
@@ -140,11 +132,9 @@ TEST_CASE("a transfer runs slower while one of its ranks runs an action") {
 
 TEST_CASE("with blocking sends a rank goes on when what it sends has left") {
   // F takes 1 us, a transfer 4 us to leave and 1 more to arrive. Rank 0: F0 0-1, sends 1-5, F1 5-6.
-  Conditions conditions;
-  conditions.blocking_sends = true;
   System system = two_ranks(1, 4);
   system.hardware.latency_us = 1;
-  const Outcome outcome = run(system, conditions);
+  const Outcome outcome = run(system, {.blocking_sends = true});
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-6");
   CHECK(span_text(outcome, "0F1") == "0F1 5-6");
   CHECK(span_text(outcome, "1F1") == "1F1 11-12");
@@ -154,11 +144,9 @@ TEST_CASE("with blocking sends a rank goes on when what it sends has left") {
 TEST_CASE("with rendezvous a transfer starts only when its reader waits for it") {
   // F takes 1 us on rank 0 and 10 us on rank 1, a transfer 4 us. Rank 1 waits from the start, so
   // F0's output travels 1-5; then it runs F0 5-15 and only then takes F1's, 15-19.
-  Conditions conditions;
-  conditions.rendezvous = true;
   System system = two_ranks(1, 4);
   system.stages[1].forward_us = 10;
-  const Outcome outcome = run(system, conditions);
+  const Outcome outcome = run(system, {.rendezvous = true});
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-5");
   CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 15-19");
   CHECK(span_text(outcome, "1F1") == "1F1 19-29");
@@ -167,11 +155,8 @@ TEST_CASE("with rendezvous a transfer starts only when its reader waits for it")
 TEST_CASE("two ranks that send to each other, block and wait for their readers never go on") {
   // Rank 0 sends 0F0 to rank 1 while rank 1 sends 2F1 to rank 0; both wait for the other to
   // receive.
-  Conditions conditions;
-  conditions.rendezvous = true;
-  conditions.blocking_sends = true;
   const System system = in_pairs({0, 1, 1, 0}, "0F0,3F1\n2F1,1F0", 1, 0);
-  CHECK(halt_text(system, conditions) ==
+  CHECK(halt_text(system, {.blocking_sends = true, .rendezvous = true}) ==
         "deadlock: at 1 µs 3F1 waits for 2SEND_F1; 1F0 waits for 0SEND_F0; "
         "0SEND_F0 waits for rank 1 to be ready to receive it; "
         "2SEND_F1 waits for rank 0 to be ready to receive it");
@@ -179,10 +164,8 @@ TEST_CASE("two ranks that send to each other, block and wait for their readers n
 
 TEST_CASE("with rendezvous, a reader that wants the second of two transfers first waits for ever") {
   // Rank 0 sends 0F0, then 2F1, over one link; rank 1 would first read the second.
-  Conditions conditions;
-  conditions.rendezvous = true;
   const System system = in_pairs({0, 1, 0, 1}, "0F0,2F1\n3F1,1F0", 1, 0);
-  CHECK(halt_text(system, conditions) ==
+  CHECK(halt_text(system, {.rendezvous = true}) ==
         "deadlock: at 2 µs 3F1 waits for 2SEND_F1, which follows 0SEND_F0; 0SEND_F0 waits for rank "
         "1 to be ready to receive it");
 }
@@ -192,10 +175,7 @@ TEST_CASE("a run halts when the last thing has happened, not when something was 
   // to end at 12; from then on it is faster, and ends at 10. Rank 1 has no room for its F0.
   System system = two_ranks(4, 4);
   system.stages[1].stash_bytes = 5000;
-  Conditions conditions;
-  conditions.compute_slowdown = 2;
-  conditions.stall_above_bytes = 4500;
-  CHECK(halt_text(system, conditions) ==
+  CHECK(halt_text(system, {.stall_above_bytes = 4500, .compute_slowdown = 2}) ==
         "deadlock: at 10 µs 1F0 waits for memory of rank 1: it needs 1000 B more, and 3.906 KiB "
         "of 4.395 KiB are in use; 0SEND_F1 waits for memory of rank 1");
 }
@@ -217,9 +197,7 @@ TEST_CASE("a transfer waits until its receiver has memory for it") {
   System system = two_ranks(1, 4);
   system.stages[1].forward_us = 10;
   system.schedule = order_of("0F0,0F1,0F2\n1F0,1F1,1F2");
-  Conditions conditions;
-  conditions.stall_above_bytes = 4000;
-  const Outcome outcome = run(system, conditions);
+  const Outcome outcome = run(system, {.stall_above_bytes = 4000});
   CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 5-9");
   CHECK(span_text(outcome, "0SEND_F2") == "0SEND_F2 15-19");
   CHECK(to_us(outcome.timeline.memory_wait[task_of(outcome.plan, "0SEND_F2")]) == 6);
@@ -227,9 +205,7 @@ TEST_CASE("a transfer waits until its receiver has memory for it") {
 
 TEST_CASE("with one byte less than it ever needs, a run comes to a halt that says so") {
   const System system = two_ranks(1, 4);
-  Conditions conditions;
-  conditions.stall_above_bytes = 3999;
-  CHECK(halt_text(system, conditions) ==
+  CHECK(halt_text(system, {.stall_above_bytes = 3999}) ==
         "deadlock: at 2 µs 1F0 waits for 0SEND_F0; 0SEND_F0 waits for memory of rank 1");
 }
 
@@ -238,9 +214,7 @@ TEST_CASE("an action that can never have its memory is named with what it lacks"
   Layer stage = stage_of(1, 1);
   stage.stash_bytes = 100;
   const System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage}};
-  Conditions conditions;
-  conditions.stall_above_bytes = 150;
-  CHECK(halt_text(system, conditions) ==
+  CHECK(halt_text(system, {.stall_above_bytes = 150}) ==
         "deadlock: at 1 µs 0F1 waits for memory of rank 0: it needs 100 B more, and 100 B of 150 "
         "B are in use");
 }
@@ -254,10 +228,9 @@ TEST_CASE("whatever the capacity, a run that ends has kept within it, and its ca
     for (const MemoryPeak& peak : memory_peaks(plan, costs, relax({plan, costs}))) {
       most = std::max(most, peak.bytes);
     }
-    Conditions conditions;
-    conditions.stall_above_bytes = most * *rc::gen::inRange<std::uint64_t>(5, 21) / 10;
-    conditions.compute_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.5, 3});
-    conditions.transfer_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.25});
+    Conditions conditions{.stall_above_bytes = most * *rc::gen::inRange<std::uint64_t>(5, 21) / 10,
+                          .compute_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.5, 3}),
+                          .transfer_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.25})};
     const RunOutcome outcome = run_events({plan, costs, conditions});
     if (std::holds_alternative<Standstill>(outcome)) return;
     const auto& timeline = std::get<Timeline>(outcome);

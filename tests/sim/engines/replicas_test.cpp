@@ -60,9 +60,7 @@ std::uint32_t number_below(std::uint32_t most) { return *rc::gen::inRange(0U, mo
 
 /// All links of a plan over one of two others.
 Network two_links(const Plan& plan) {
-  Network network;
-  network.sharing = Sharing::fifo;
-  network.links = {{"", 1e8, 0}, {"", 2e8, 0}};
+  Network network{.links = {{"", 1e8, 0}, {"", 2e8, 0}}, .sharing = Sharing::fifo};
   for (std::size_t link = 0; link < plan.links.size(); ++link) {
     network.routes.push_back({number_below(2)});
   }

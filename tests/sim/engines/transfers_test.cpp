@@ -59,8 +59,7 @@ std::vector<Time> begins_in_line(const FlowSet& set, const FlowPlan& flows) {
 
 /// Routes over up to three of four links for whatever a plan sends.
 Network random_network(const Plan& plan) {
-  Network network;
-  network.sharing = transfers_below(2) == 0 ? Sharing::fair : Sharing::fifo;
+  Network network{.sharing = transfers_below(2) == 0 ? Sharing::fair : Sharing::fifo};
   for (int link = 0; link < 4; ++link) {
     network.links.push_back({"", 1e8 * (1 + transfers_below(3)), 0});
   }
@@ -102,8 +101,7 @@ TEST_CASE("ranks that run ahead and ranks that go event by event share links to 
     const System system = random_system({.zero_times = false});
     const Plan plan = lowered(system);
     const Costs costs = priced(system, plan);
-    Conditions conditions;
-    conditions.network = random_network(plan);
+    Conditions conditions{.network = random_network(plan)};
     const Timeline ahead = timeline_of(run_events({plan, costs, conditions}));
     conditions.sends_in_flight = UINT32_MAX;
     const Timeline stepwise = timeline_of(run_events({plan, costs, conditions}));
@@ -149,9 +147,8 @@ TEST_CASE("nothing is faster over shared links than alone, and in the end all ha
     const System system = random_system();
     const Plan plan = lowered(system);
     const Costs costs = priced(system, plan);
-    Conditions conditions;
-    conditions.network = random_network(plan);
-    conditions.transfer_slowdown = 1 + 0.5 * transfers_below(3);
+    Conditions conditions{.network = random_network(plan),
+                          .transfer_slowdown = 1 + 0.5 * transfers_below(3)};
     const Timeline timeline = timeline_of(run_events({plan, costs, conditions}));
     for (TaskId task = 0; task < plan.tasks(); ++task) {
       const Time alone = costs.duration_of(plan, task) + costs.latency[plan.work[task]];

@@ -286,8 +286,7 @@ TEST_CASE("written communication: an UNSHARD waits for those of other replicas")
   const System system = sharded(
       "0UNSHARD,0F0,0RESHARD,1UNSHARD,1F0,1B0,1RESHARD,1REDUCE_GRAD,0UNSHARD,0B0,0RESHARD,"
       "0REDUCE_GRAD");
-  Chance chance;
-  chance.stragglers = {{.rank = Rank{0}, .factor = 2, .replica = 1}};
+  const Chance chance{.stragglers = {{.rank = Rank{0}, .factor = 2, .replica = 1}}};
   Outcome outcome;
   const auto drawn = std::get<DrawnReplica>(draw_among_replicas(priced(system), chance, 0, 2));
   outcome.plan = drawn.priced.plan;

@@ -37,8 +37,8 @@ std::string path_of(const System& system, const Conditions& conditions) {
 
 /// Four ranks of which 0 sends to 1 and 2 to 3, over one link that both pairs share.
 std::string path_over_spine(Sharing sharing) {
-  Conditions conditions;
-  conditions.network = {.links = {{"spine", 1e9, 0}}, .routes = {{0}, {0}}, .sharing = sharing};
+  Conditions conditions{
+      .network = {.links = {{"spine", 1e9, 0}}, .routes = {{0}, {0}}, .sharing = sharing}};
   return path_of(in_pairs({0, 1, 2, 3}, "0F0\n1F0\n2F1\n3F1"), conditions);
 }
 
@@ -79,9 +79,7 @@ TEST_CASE("a transfer that waits for its receiver's memory has that wait on the 
   // on and the room at 10: it leaves by 14 and is there at 19.
   System system = in_pairs({0, 1}, "0F0,0F1\n1F0,1F1");
   system.hardware.latency_us = 5;
-  Conditions conditions;
-  conditions.stall_above_bytes = 4000;
-  CHECK(path_of(system, conditions) ==
+  CHECK(path_of(system, {.stall_above_bytes = 4000}) ==
         "0F0 0-1, 0SEND_F0 1-5, 0SEND_F1 5-19 (memory 5), 1F1 19-20");
 }
 
@@ -93,9 +91,7 @@ TEST_CASE("an action that waits until what was evicted has left has that wait on
   auto& row = system.schedule.on(Rank{0});
   row.insert(row.begin() + 3, Action(Pass::load, Stage{0}, Microbatch{0}));
   row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
-  Conditions conditions;
-  conditions.stall_above_bytes = 4000;
-  CHECK(path_of(system, conditions) ==
+  CHECK(path_of(system, {.stall_above_bytes = 4000}) ==
         "0F0 0-1, 0E0 1-1, 0F1 1-6 (memory 4), 0B1 6-8, 0L0 8-8, 0SEND_L0 8-12, 0B0 12-14");
 }
 
@@ -103,9 +99,8 @@ TEST_CASE("a rank that waits for what it sends goes on, on the path, when that h
   // F takes 1 us, a transfer 4 us to leave and 1 more to arrive. 0F1 runs from 5 to 6.
   System system = in_pairs({0, 1}, "0F0,0F1\n1F0,1F1");
   system.hardware.latency_us = 1;
-  Conditions conditions;
-  conditions.blocking_sends = true;
-  CHECK(path_of(system, conditions) == "0F0 0-1, 0SEND_F0 1-5, 0F1 5-6, 0SEND_F1 6-11, 1F1 11-12");
+  CHECK(path_of(system, {.blocking_sends = true}) ==
+        "0F0 0-1, 0SEND_F0 1-5, 0F1 5-6, 0SEND_F1 6-11, 1F1 11-12");
 }
 
 TEST_CASE("what a rank sent in front of its last action holds it up no more") {
@@ -115,8 +110,7 @@ TEST_CASE("what a rank sent in front of its last action holds it up no more") {
   System system = in_pairs({0, 1}, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1", 1, 1);
   for (Layer& stage : system.stages) stage.backward_us = 1;
   system.hardware.latency_us = 10;
-  Conditions conditions;
-  conditions.blocking_sends = true;
+  const Conditions conditions{.blocking_sends = true};
   const Plan plan = lowered(system);
   Costs costs = priced(system, plan);
   costs.issue = from_us(10);
@@ -130,9 +124,7 @@ TEST_CASE("with rendezvous the path goes through what its reader does before") {
   // F takes 1 us on rank 0 and 10 us on rank 1, a transfer 4 us: the second waits for 1F0.
   System system = in_pairs({0, 1}, "0F0,0F1\n1F0,1F1");
   system.stages[1].forward_us = 10;
-  Conditions conditions;
-  conditions.rendezvous = true;
-  CHECK(path_of(system, conditions) ==
+  CHECK(path_of(system, {.rendezvous = true}) ==
         "0F0 0-1, 0SEND_F0 1-5, 1F0 5-15, 0SEND_F1 15-19, 1F1 19-29");
 }
 
@@ -144,18 +136,14 @@ TEST_CASE("with rendezvous, too, the sum over data replicas waits for nobody") {
   system.stages[1].parameter_bytes = 4;
   system.extras.tail = {.reduces = {false, true}, .updates = true};
   system.training = {.data = 2, .optimizer_us = 3};
-  Conditions conditions;
-  conditions.rendezvous = true;
-  CHECK(path_of(system, conditions) ==
+  CHECK(path_of(system, {.rendezvous = true}) ==
         "0F0 0-1, 1F0 1-2, 1B0 2-4, 1REDUCE0 4-8, 1U0 8-11, 0U0 11-14");
 }
 
 TEST_CASE("what transfers make longer of an action is told apart from the action") {
   // F and transfers take 4 us, an action beside a transfer twice as long: 1F0 does 2 us of its work
   // by 10, when the second transfer starts, and the other 2 by 14.
-  Conditions conditions;
-  conditions.compute_slowdown = 2;
-  CHECK(path_of(in_pairs({0, 1}, "0F0,0F1\n1F0,1F1", 4), conditions) ==
+  CHECK(path_of(in_pairs({0, 1}, "0F0,0F1\n1F0,1F1", 4), {.compute_slowdown = 2}) ==
         "0F0 0-4, 0SEND_F0 4-8, 1F0 8-14 (slowdown 2), 1F1 14-18");
 }
 

@@ -69,9 +69,7 @@ TEST_CASE("the parts of a gap come as they happened: a load waits for memory bef
   row.insert(row.begin() + 2, {Action(Pass::evict, Stage{0}, Microbatch{1}),
                                Action(Pass::load, Stage{0}, Microbatch{0})});
   row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
-  Conditions conditions;
-  conditions.stall_above_bytes = 4000;
-  const RunResult run = finished(system, conditions);
+  const RunResult run = finished(system, {.stall_above_bytes = 4000});
   const std::vector<IdleGap> gaps = idle_gaps(*run.plan, run.timeline);
   REQUIRE(gaps.size() == 3);
   CHECK(gaps[0].parts == std::vector<IdlePart>{{IdleCause::memory, from_us(5)}});

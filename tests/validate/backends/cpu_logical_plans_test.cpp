@@ -19,8 +19,7 @@ namespace {
 
 /// One to three links; each pair of ranks goes over some of them, or over none that others use.
 Network random_network(const Plan& plan) {
-  Network network;
-  network.sharing = one_in(2) ? Sharing::fifo : Sharing::fair;
+  Network network{.sharing = one_in(2) ? Sharing::fifo : Sharing::fair};
   const std::uint32_t links = from_to(1, 3);
   for (std::uint32_t link = 0; link < links; ++link) {
     network.links.push_back({"", 1e9 * from_to(1, 4), 0});
@@ -35,8 +34,7 @@ Network random_network(const Plan& plan) {
 }
 
 Chance random_chance() {
-  Chance chance;
-  chance.seed = from_to(1, 1000);
+  Chance chance{.seed = from_to(1, 1000)};
   if (one_in(2)) chance.jitter = 0.3;
   if (one_in(2)) chance.transfer_jitter = 0.3;
   if (one_in(3)) chance.stragglers.push_back({Rank{0}, 2.5});

@@ -19,10 +19,7 @@ Job one_rank() {
 /// F and B one after the other, with so much between them.
 Timeline ran(std::int64_t forward_ns, std::int64_t backward_ns, std::int64_t gap_ns = 0) {
   const Time begin = from_ns(forward_ns + gap_ns);
-  Timeline timeline;
-  timeline.begin = {Time{}, begin};
-  timeline.end = {from_ns(forward_ns), begin + from_ns(backward_ns)};
-  return timeline;
+  return {.begin = {Time{}, begin}, .end = {from_ns(forward_ns), begin + from_ns(backward_ns)}};
 }
 
 Measurement measured(std::vector<Timeline> iterations) {
@@ -183,10 +180,7 @@ TEST_CASE("run errors: starts and idle shares are compared op by op and rank by 
 TEST_CASE("verdict: the profile may be off by the target, or by twice the retest") {
   const Measurement complete = measured({ran(1000, 2000)});
   const auto verdict = [&](double structure, double profile, double retest) {
-    RunErrors errors;
-    errors.structure = structure;
-    errors.profile = profile;
-    errors.retest = retest;
+    const RunErrors errors{.structure = structure, .profile = profile, .retest = retest};
     return judge(errors, complete, {.structure = 0.005, .profile = 0.05});
   };
   CHECK(verdict(0, 0.05, 0) == Verdict::pass);
@@ -206,9 +200,7 @@ TEST_CASE("verdict: the profile may be off by the target, or by twice the retest
 // Of structure errors 0, 1 % and 0 the most is above the target, the median is not.
 TEST_CASE("verdict: in real time the usual structure is judged, of enough that agree") {
   const Targets real_time{.structure = 0.005, .profile = 0.05, .wall_clock = true};
-  RunErrors errors;
-  errors.structure = 0.01;
-  errors.usual_structure = 0;
+  RunErrors errors{.structure = 0.01, .usual_structure = 0};
   Measurement all = measured({ran(1000, 2000)});
   CHECK(judged_structure(errors, {}) == 0.01);
   CHECK(judged_structure(errors, real_time) == 0);

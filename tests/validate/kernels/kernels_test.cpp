@@ -167,9 +167,7 @@ TEST_CASE("kernels: what is drawn does not depend on how sequences are cut") {
 
 TEST_CASE("kernels: layers that are not run are named, with what is in the way") {
   const auto reason = [](LayerSpec layer, CellShape shape = small_transformer_shape()) {
-    JobLayers layers;
-    layers.stages = {{std::move(layer)}};
-    layers.shape = shape;
+    JobLayers layers{.stages = {{std::move(layer)}}, .shape = shape};
     return why_not_layers(layers).value_or("run");
   };
   const LayerSpec mlp{"mlp", {{"hidden", 8}, {"intermediate", 8}}, ""};

@@ -25,10 +25,7 @@ const LayerSpec mlp_layer{"mlp", {{"hidden", 3}, {"intermediate", 4}}, ""};
 const LayerSpec head_layer{"head", {{"hidden", 3}, {"vocab", 7}}, ""};
 
 JobLayers vision_job(std::vector<std::vector<LayerSpec>> stages) {
-  JobLayers layers;
-  layers.stages = std::move(stages);
-  layers.shape = {.sequence = 5, .microbatch = 2};
-  return layers;
+  return {.stages = std::move(stages), .shape = {.sequence = 5, .microbatch = 2}};
 }
 
 }  // namespace

@@ -178,9 +178,7 @@ TEST_CASE("cpu_logical: a thousand random plans whose ranks act on each other ru
 }
 
 TEST_CASE("cpu_logical: with rendezvous a tensor leaves when its reader waits for it") {
-  Conditions conditions;
-  conditions.rendezvous = true;
-  const Job job = with_slow_links(both_ways, conditions);
+  const Job job = with_slow_links(both_ways, {.rendezvous = true});
   const Timeline timeline = logical_run(job);
   // Rank 1 runs 1B0 before it wants the second activation.
   CHECK(begin_of(job, timeline, "0SEND_F1") >= end_of(job, timeline, "1B0"));
@@ -188,9 +186,7 @@ TEST_CASE("cpu_logical: with rendezvous a tensor leaves when its reader waits fo
 }
 
 TEST_CASE("cpu_logical: with blocking sends a rank goes on when its tensors have left") {
-  Conditions conditions;
-  conditions.blocking_sends = true;
-  const Job job = with_slow_links(both_ways, conditions);
+  const Job job = with_slow_links(both_ways, {.blocking_sends = true});
   const Timeline timeline = logical_run(job);
   CHECK(begin_of(job, timeline, "0F1") == end_of(job, timeline, "0SEND_F0"));
   CHECK(differences(job, timeline) == 0);

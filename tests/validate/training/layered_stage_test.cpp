@@ -9,8 +9,7 @@ namespace {
 
 /// A model of one example of three tokens.
 LayeredModel model_of(std::vector<std::vector<LayerSpec>> stages) {
-  JobLayers layers;
-  layers.stages = std::move(stages);
+  JobLayers layers{.stages = std::move(stages)};
   layers.shape.sequence = 3;
   return layered_model(layers);
 }
@@ -88,8 +87,7 @@ TEST_CASE("layers: cells pass on the output before theirs, and single layers rea
 
 TEST_CASE("layers: a cell that needs two sizes does not follow a single layer") {
   std::vector<LayerSpec> layers = small_amoebanet();
-  JobLayers job;
-  job.stages = {{layers[0], layers[2]}};
+  const JobLayers job{.stages = {{layers[0], layers[2]}}};
   CHECK(why_not_layers(job) ==
         "a layer that reads two outputs of different sizes, behind a single one: layer 1 "
         "(amoebanet_normal)");

@@ -36,8 +36,7 @@ struct Picoseconds {
 
 Run run_order(const Schedule& schedule, const Placement& placement, const Picoseconds& cost,
               Overlap overlap = Overlap::serial, const Extras& extras = {}) {
-  Run run;
-  run.plan = std::get<Plan>(lower(schedule, placement, overlap, extras));
+  Run run{.plan = std::get<Plan>(lower(schedule, placement, overlap, extras))};
   run.plan.schedule = "1f1b";
   for (const WorkClass& work : run.plan.classes) {
     const bool moves = is_transfer(work.pass);
@@ -232,8 +231,7 @@ TEST_CASE("each action is one slice, and each transfer one on either side") {
 }
 
 TEST_CASE("a transfer to the data replicas is one slice, of the rank that sends") {
-  Extras extras;
-  extras.tail = {.reduces = {true, true}, .updates = true, .ties = true};
+  const Extras extras{.tail = {.reduces = {true, true}, .updates = true, .ties = true}};
   const json trace = json::parse(
       text_of(run_order(one_f_one_b(2, 1), Placement::loop(2, 1), {}, Overlap::serial, extras)));
   std::vector<std::string> found;

@@ -42,13 +42,12 @@ const BackendEntry not_here{
 
 /// A kernel that takes exactly what it is asked to.
 std::vector<KernelCalibration> exact_busy() {
-  KernelModel model;
-  model.kernel = "busy";
-  model.terms = {.names = {"start", "ns"},
-                 .coefficients = {0, 1},
-                 .intervals = {{0, 0}, {1, 1}},
-                 .draws = {{0, 0.9}, {0, 1.1}},
-                 .dropped = {}};
+  KernelModel model{.kernel = "busy",
+                    .terms = {.names = {"start", "ns"},
+                              .coefficients = {0, 1},
+                              .intervals = {{0, 0}, {1, 1}},
+                              .draws = {{0, 0.9}, {0, 1.1}},
+                              .dropped = {}}};
   return {{model, {}, {}}};
 }
 
@@ -133,7 +132,7 @@ TEST_CASE("calibration: what a rule does not allow is no case") {
 // The machine has at most three ranks. Its kernels are those of this machine, so that nothing can
 // be said of errors here; of what is there, and of what was left out, it can.
 TEST_CASE("calibration: a backend is measured with what it can run, and the report has all of it") {
-  CalibrationRequest request{.budget_s = 1, .bootstrap = {.seed = 4, .draws = 30}};
+  const CalibrationRequest request{.budget_s = 1, .bootstrap = {.seed = 4, .draws = 30}};
   std::vector<std::size_t> kept;
   std::set<std::string> units;
   const CalibrationWatch watch{
@@ -196,8 +195,7 @@ TEST_CASE("calibration: pipelines are left out once their share of the budget is
   CHECK(runs.runs.size() == 1);
   REQUIRE(runs.left_out.size() == 4);
   CHECK(runs.left_out[0].why == "pipelines had taken 8 times their share of --budget");
-  Calibration calibration;
-  calibration.left_out = runs.left_out;
+  const Calibration calibration{.left_out = runs.left_out};
   CHECK(calibration_text(calibration)
             .find("left out: 4 pipelines: pipelines had taken 8 times their share of --budget\n") !=
         std::string::npos);

@@ -24,8 +24,7 @@ const std::string chain_scenario =
 RunResult chain_result(double pass_ns, double in_run_ns) {
   const Scratch scratch;
   const Today today = today_here();
-  Calibration calibration;
-  calibration.environment = today.environment;
+  Calibration calibration{.environment = today.environment};
   calibration.canary.median = 1000;
   for (const KernelPoint& point : layer_points(read_scenario(chain_scenario))) {
     calibration.layers.push_back({{.kernel = point}, std::vector<double>(10, pass_ns)});

@@ -30,8 +30,7 @@ PricedPlan named_order(const char* schedule, std::uint32_t chunks, std::vector<L
                 {},
                 std::move(stages),
                 delay(1)};
-  ScheduleOptions options;
-  options.microbatch_count = microbatches;
+  const ScheduleOptions options{.microbatch_count = microbatches};
   system.schedule = make_schedule(entry, system.placement, options);
   return priced(system);
 }

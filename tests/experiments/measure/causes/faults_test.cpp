@@ -33,8 +33,7 @@ PricedPlan replicated(std::uint64_t seed) {
       {},
       {stage_of(1000, 2000), stage_of(1100, 2200), stage_of(900, 1800), stage_of(1000, 2000)},
       link(5, 1e9)};
-  ScheduleOptions options;
-  options.microbatch_count = microbatches;
+  const ScheduleOptions options{.microbatch_count = microbatches};
   system.schedule =
       make_schedule(*find_named(schedule_entries(), "1f1b"), system.placement, options);
   for (Layer& stage : system.stages) stage.activation_bytes = 100'000;

@@ -26,12 +26,7 @@ using nlohmann::json;
 constexpr const char* device_name = "h100-sxm5-80gb";
 
 StackConstants true_shares() {
-  StackConstants shares;
-  shares.matrix_share = 0.7;
-  shares.fp8_share = 0.6;
-  shares.attention_share = 0.9;
-  shares.attention = "flash-3";
-  return shares;
+  return {.matrix_share = 0.7, .fp8_share = 0.6, .attention_share = 0.9, .attention = "flash-3"};
 }
 
 json timed_row(const Device& device, KernelQuestion question, const std::string& part) {

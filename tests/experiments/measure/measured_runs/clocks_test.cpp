@@ -103,8 +103,7 @@ TEST_CASE("clocks: those that drift are noted, in the timeline too") {
 }
 
 TEST_CASE("clocks: tensors that arrive early by no more than ops overlap need no note") {
-  TransferTimes times;
-  times.least = {{Link{Rank{3}, Rank{2}}, -4}, {Link{Rank{0}, Rank{1}}, 1}};
+  const TransferTimes times{.least = {{Link{Rank{3}, Rank{2}}, -4}, {Link{Rank{0}, Rank{1}}, 1}}};
   CHECK(unaligned_clocks(times, 4000).empty());
   CHECK(
       unaligned_clocks(times, 3000) ==

@@ -82,18 +82,17 @@ TEST_CASE("kernel cuts: sends cut for sure, receives maybe, and none while a ker
 }
 
 TEST_CASE("kernel cuts: an exchange may cut at both ends") {
-  KinetoTrace trace;
-  trace.works = {kernel_from_to(0, 10), message(12, 32, KinetoWorkKind::exchange),
-                 kernel_from_to(20, 30), kernel_from_to(40, 50)};
+  KinetoTrace trace{.works = {kernel_from_to(0, 10), message(12, 32, KinetoWorkKind::exchange),
+                              kernel_from_to(20, 30), kernel_from_to(40, 50)}};
   const std::vector<Burst> bursts = bursts_of(trace);
   REQUIRE(bursts.size() == 1);
   CHECK(bursts[0].parts == std::vector<KinetoSpan>{{0, 10}, {20, 30}, {40, 50}});
 }
 
 TEST_CASE("kernel cuts: another thread cuts, unless a kernel's launch is not in the trace") {
-  KinetoTrace trace;
-  trace.works = {kernel_from_to(40, 50, 3), kernel_from_to(0, 10, 1), kernel_from_to(20, 30, 2)};
-  trace.launches = {{1, 1, 0}, {2, 2, 5}, {3, 3, 5}};
+  KinetoTrace trace{
+      .works = {kernel_from_to(40, 50, 3), kernel_from_to(0, 10, 1), kernel_from_to(20, 30, 2)},
+      .launches = {{1, 1, 0}, {2, 2, 5}, {3, 3, 5}}};
   CHECK(kernel_bursts(trace).facts.threads_known);
   const std::vector<Burst> bursts = bursts_of(trace);
   REQUIRE(bursts.size() == 2);

@@ -14,8 +14,7 @@ struct PassNs {
 };
 
 MeasuredRun run_with(const char* title, const std::vector<PassNs>& passes) {
-  MeasuredRun run;
-  run.title = title;
+  MeasuredRun run{.title = title};
   for (std::uint32_t stage = 0; stage < passes.front().ns.size(); ++stage) {
     for (const PassNs& pass : passes) {
       run.times.push_back({stage, pass.pass, 1, pass.ns[stage], pass.ns[stage], pass.ns[stage]});

@@ -28,11 +28,7 @@ void add_message(KinetoTrace& trace, const std::string& name, std::int64_t begin
 
 /// Names of operators: what an op does unless it says that it allocates.
 constexpr std::uint32_t allocates = 1;
-KinetoTrace traced() {
-  KinetoTrace trace;
-  trace.work_names = {"aten::mm", "aten::empty_strided"};
-  return trace;
-}
+KinetoTrace traced() { return {.work_names = {"aten::mm", "aten::empty_strided"}}; }
 
 }  // namespace
 
@@ -83,10 +79,10 @@ TEST_CASE("op spans: waits for messages that end between annotations are no time
 }
 
 TEST_CASE("op spans: of two marks of an op, the inner one with its stage counts") {
-  KinetoTrace trace;
-  trace.names = {"Forward 0", "PP:3F0", "Backward 0"};
-  trace.annotations = {
-      {{10, 60}, 0, main_thread}, {{30, 50}, 1, main_thread}, {{70, 90}, 2, main_thread}};
+  KinetoTrace trace{.annotations = {{{10, 60}, 0, main_thread},
+                                    {{30, 50}, 1, main_thread},
+                                    {{70, 90}, 2, main_thread}},
+                    .names = {"Forward 0", "PP:3F0", "Backward 0"}};
   std::vector<OpPattern> patterns;
   for (const KnownPattern& known : known_patterns()) patterns.emplace_back(known.text);
   const RankOps ops = ops_of_annotations(trace, patterns, Stage{0});
@@ -118,9 +114,8 @@ TEST_CASE("op spans: autograd's operators part an overlap cell") {
 }
 
 TEST_CASE("op spans: another thread launches the backward of an overlap cell") {
-  KinetoTrace trace;
-  trace.works = {{{100, 140}, 1, 7}, {{140, 200}, 2, 7}};
-  trace.launches = {{20, 1, main_thread}, {40, 2, other_thread}};
+  KinetoTrace trace{.works = {{{100, 140}, 1, 7}, {{140, 200}, 2, 7}},
+                    .launches = {{20, 1, main_thread}, {40, 2, other_thread}}};
   const auto spans = spans_of_works(trace, {annotation_from_to(10, 60)});
   REQUIRE(spans.front().has_value());
   CHECK(spans.front()->of_part(0, 1) == KinetoSpan{100, 200});
@@ -130,9 +125,8 @@ TEST_CASE("op spans: another thread launches the backward of an overlap cell") {
 
 // As PyTorch runs both parts in turn, the backward after a wait for its gradient.
 TEST_CASE("op spans: the second part of an overlap cell begins at its own first kernel") {
-  KinetoTrace trace;
-  trace.works = {{{100, 140}, 1, 7}, {{170, 200}, 2, 7}};
-  trace.launches = {{20, 1, main_thread}, {40, 2, other_thread}};
+  KinetoTrace trace{.works = {{{100, 140}, 1, 7}, {{170, 200}, 2, 7}},
+                    .launches = {{20, 1, main_thread}, {40, 2, other_thread}}};
   const auto spans = spans_of_works(trace, {annotation_from_to(10, 60)});
   REQUIRE(spans.front().has_value());
   CHECK(spans.front()->of_part(0, 2) == KinetoSpan{100, 140});
@@ -141,11 +135,10 @@ TEST_CASE("op spans: the second part of an overlap cell begins at its own first 
 
 TEST_CASE(
     "op spans: a copy on a stream without kernels, such as an offload, is no time of its op") {
-  KinetoTrace trace;
-  trace.works = {{{100, 140}, 1, 7},
-                 {{140, 145}, 2, 7, KinetoWorkKind::copy},
-                 {{120, 900}, 3, 30, KinetoWorkKind::copy}};
-  trace.launches = {{20, 1, main_thread}, {30, 2, main_thread}, {40, 3, main_thread}};
+  KinetoTrace trace{.works = {{{100, 140}, 1, 7},
+                              {{140, 145}, 2, 7, KinetoWorkKind::copy},
+                              {{120, 900}, 3, 30, KinetoWorkKind::copy}},
+                    .launches = {{20, 1, main_thread}, {30, 2, main_thread}, {40, 3, main_thread}}};
   const auto spans = spans_of_works(trace, {annotation_from_to(10, 60)});
   REQUIRE(spans.front().has_value());
   CHECK(spans.front()->whole == KinetoSpan{100, 145});
@@ -154,8 +147,7 @@ TEST_CASE(
 /// A trace of a device with an annotation and its launch every 10 ns, and the works of some.
 RankOps launched_ops(const std::vector<std::string>& names,
                      const std::vector<std::optional<KinetoSpan>>& works) {
-  KinetoTrace trace;
-  trace.names = names;
+  KinetoTrace trace{.names = names};
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     trace.annotations.push_back({{i * 10, i * 10 + 9}, i, main_thread});
     if (!works[i]) continue;
@@ -193,12 +185,11 @@ TEST_CASE(
 }
 
 TEST_CASE("op spans: names count once, however many streams of the device repeat them") {
-  KinetoTrace trace;
-  trace.names = {"PP:0F0", "on the device"};
-  trace.annotations = {{{0, 9}, 0, main_thread},
-                       {{20, 30}, 0, 7, true},
-                       {{20, 31}, 0, 8, true},
-                       {{20, 31}, 1, 8, true}};
+  KinetoTrace trace{.annotations = {{{0, 9}, 0, main_thread},
+                                    {{20, 30}, 0, 7, true},
+                                    {{20, 31}, 0, 8, true},
+                                    {{20, 31}, 1, 8, true}},
+                    .names = {"PP:0F0", "on the device"}};
   const NameUse use = name_use(trace, {OpPattern("PP:{stage}{pass}{microbatch}")});
   CHECK(use.matched == std::vector<NameCount>{{"PP:0F0", 1}});
   CHECK(use.unmatched == std::vector<NameCount>{{"on the device", 1}});

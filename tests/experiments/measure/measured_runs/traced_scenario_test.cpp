@@ -43,9 +43,8 @@ TEST_CASE("traces: numbers of stages and microbatches that cannot be are refused
           fmt::format(R"({}{{"ph":"X","cat":"user_annotation","name":"{}","ts":{}.5,"dur":0.1}})",
                       events.empty() ? "" : ",", name, events.size());
     }
-    TraceReading reading;
-    reading.files = {scratch.file("t.json", "{\"traceEvents\": [" + events + "]}")};
-    reading.patterns = {OpPattern("PP:{stage}{pass}{microbatch}")};
+    TraceReading reading{.files = {scratch.file("t.json", "{\"traceEvents\": [" + events + "]}")},
+                         .patterns = {OpPattern("PP:{stage}{pass}{microbatch}")}};
     std::vector<std::string> notes;
     const std::string refusal = refused_with<InputError>(
         [&] { measured_run(read_rank_traces(reading, true, notes), {}, {}); });
@@ -55,11 +54,10 @@ TEST_CASE("traces: numbers of stages and microbatches that cannot be are refused
 
 TEST_CASE("traces: annotations that match inside each other are refused") {
   const Scratch scratch;
-  TraceReading reading;
-  reading.files = {scratch.file("t.json", R"({"traceEvents": [
+  TraceReading reading{.files = {scratch.file("t.json", R"({"traceEvents": [
     {"ph":"X","cat":"user_annotation","name":"F 0","ts":1,"dur":5},
-    {"ph":"X","cat":"user_annotation","name":"F 1","ts":2,"dur":1}]})")};
-  reading.patterns = {OpPattern("{pass} {microbatch}")};
+    {"ph":"X","cat":"user_annotation","name":"F 1","ts":2,"dur":1}]})")},
+                       .patterns = {OpPattern("{pass} {microbatch}")}};
   std::vector<std::string> notes;
   const auto read = [&] { read_rank_traces(reading, true, notes); };
   CHECK_THROWS_WITH_AS(read(),

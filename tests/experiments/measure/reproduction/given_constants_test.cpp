@@ -36,11 +36,8 @@ GivenConstants constants_in(const std::string& text) {
 
 double pace_of(const GivenConstants& given, const std::string& table, const std::string& judgement,
                const std::vector<std::string>& group, const std::vector<std::string>& label = {}) {
-  PaperTable judged;
-  judged.name = table;
-  Judgement by;
-  by.name = judgement;
-  by.fit = PaperFit{{"pace"}, {}, "1", {}, false};
+  const PaperTable judged{.name = table};
+  const Judgement by{.name = judgement, .fit = PaperFit{{"pace"}, {}, "1", {}, false}};
   return constants_for(given, judged, by, group, label).values.at("pace");
 }
 

@@ -94,8 +94,7 @@ TEST_CASE("validation: actions of a backend that sleeps are called so") {
 }
 
 TEST_CASE("validation: layers that are asked for and not run are a usage error") {
-  ValidationOptions options;
-  options.bodies = Bodies::layers;
+  ValidationOptions options{.bodies = Bodies::layers};
   CHECK_THROWS_WITH_AS(
       validate(parse_scenario(scenario_with_link, "two.json", {}), on_threads(), options),
       "--bodies layers: the model states times, not kinds of layers", UsageError);

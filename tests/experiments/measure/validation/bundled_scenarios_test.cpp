@@ -16,10 +16,8 @@ using Reasons = std::map<std::string, std::string>;  // by scenario
 
 /// One iteration of short actions, without layers.
 Validation run_once(const std::string& file) {
-  ValidationOptions options;
-  options.measuring = {.iterations = 1, .steady = 1e9};
-  options.action_us = 2;
-  options.bodies = Bodies::busy;
+  ValidationOptions options{
+      .measuring = {.iterations = 1, .steady = 1e9}, .action_us = 2, .bodies = Bodies::busy};
   return validate(read_scenario(file), *find_named(backend_entries(), "cpu_logical"), options);
 }
 

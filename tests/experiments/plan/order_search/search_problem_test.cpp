@@ -55,15 +55,13 @@ TEST_CASE(
 
 TEST_CASE("search: an own order that waits for memory for good does not fit; others are searched") {
   const auto hunted = [](const std::string& policy) {
-    HuntOptions options;
-    options.evaluations = 1000;
     return hunt_order(parse_scenario(R"({"model": {"stages": [{"forward_us": 1, "backward_us": 2,
         "stash_bytes": 1, "repeat": 4}]}, "hardware": {"name": "ideal", "devices": 4},
         "schedule": {"name": "1f1b", "microbatches": 8},
         "memory": {"capacity_bytes": 2, "policy": ")" +
                                          policy + R"("}})",
                                      "s.json"),
-                      options);
+                      {.evaluations = 1000});
   };
   const HuntResult stalling = hunted("stall"), fitting = hunted("finding");
   REQUIRE(stalling.fits);

@@ -59,12 +59,11 @@ TEST_CASE("planner: the front is what is smaller than everything faster") {
 }
 
 TEST_CASE("planner: the counts of a plan add up to its legal layouts") {
-  LayoutPlan plan;
-  plan.legal = 15;
-  plan.refused = {{"a rule", 2}, {"another", 1}};
-  plan.without_memory = 5;
-  plan.slower = 3;
-  plan.simulated = 4;
+  LayoutPlan plan{.refused = {{"a rule", 2}, {"another", 1}},
+                  .legal = 15,
+                  .without_memory = 5,
+                  .slower = 3,
+                  .simulated = 4};
   CHECK(counts_text(plan) ==
         "judged 15 legal layouts: 3 are refused (--why rules), 5 need more memory than there is, 3 "
         "have a bound above the listed times, 4 were simulated (0 do not fit, 0 repeat another "
@@ -100,9 +99,7 @@ TEST_CASE("planner: layouts whose simulation needs too much memory are left out 
 }
 
 TEST_CASE("planner: that some layouts do not run with documents is said beside the others") {
-  LayoutPlan plan;
-  plan.fitting = {listed_layout(100, 5, 1)};
-  plan.fastest_full = from_us(90);
+  LayoutPlan plan{.fitting = {listed_layout(100, 5, 1)}, .fastest_full = from_us(90)};
   CHECK_FALSE(says(plan_text(plan, 1), "do not run with these documents"));
   plan.draws_refused = "/batch/longer: a document has 9 tokens, and a microbatch 8";
   CHECK(says(plan_text(plan, 1),

@@ -115,9 +115,7 @@ TEST_CASE("starter: where nothing fits, a rule that excludes few layouts is no r
   REQUIRE(!starter.plan.refused.empty());
   REQUIRE(starter.plan.too_large.empty());
   CHECK(summary_of(starter).back() == "try more devices, or devices with more memory");
-  LayoutPlan plan;
-  plan.without_memory = 5;
-  plan.refused = {{"a rule", 3}};
+  LayoutPlan plan{.refused = {{"a rule", 3}}, .without_memory = 5};
   CHECK(lacks_memory(plan));
   plan.refused.front().layouts = 6;
   CHECK_FALSE(lacks_memory(plan));

@@ -181,8 +181,7 @@ TEST_CASE("pages: the page of a run has its ranks and is well-formed") {
 TEST_CASE("pages: a picture of many tasks has no critical path, and does not say so") {
   const DrawnRun many = one_f_one_b(1, most_live_tasks / 2 + 1);
   REQUIRE(many.plan.tasks() > most_live_tasks);
-  Report report;
-  report.makespan = makespan(many.plan, many.timeline);
+  Report report{.makespan = makespan(many.plan, many.timeline)};
   const ResultPage page = timeline_page({"many", "", many.plan, many.timeline, report, {}});
   REQUIRE(page.figures.size() == 1);
   CHECK(page.figures.front().label == "timeline; idle time by cause");

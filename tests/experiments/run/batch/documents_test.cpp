@@ -69,8 +69,7 @@ TEST_CASE("a document longer than a microbatch is cut, or refused with the remed
 }
 
 TEST_CASE("documents that are drawn depend on seed, draw and replica alone, and have their mean") {
-  BatchSection batch;
-  batch.tokens = 1'000'000;
+  BatchSection batch{.tokens = 1'000'000};
   batch.lengths.law = LengthLaw::lognormal;
   batch.lengths.mean = 2000;
   batch.lengths.sigma = 0.5;
@@ -87,8 +86,7 @@ TEST_CASE("documents that are drawn depend on seed, draw and replica alone, and 
 }
 
 TEST_CASE("a uniform law stays within its bounds, and a histogram gives its lengths by weight") {
-  BatchSection batch;
-  batch.tokens = 1000;
+  BatchSection batch{.tokens = 1000};
   batch.lengths.law = LengthLaw::uniform;
   batch.lengths.min = 5;
   batch.lengths.max = 6;

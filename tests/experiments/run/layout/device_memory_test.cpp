@@ -18,9 +18,8 @@ MemoryPeak peak_of(std::uint64_t parameters, std::uint64_t stash) {
 
 /// A machine of an A100: 0.45e9 bytes of context, 1e9 of communication buffers, 1 % reserved.
 DeviceMemory on_a100(const MemorySection& section = {}) {
-  Machine machine;
-  machine.device = {.memory_bytes = 80e9, .context_bytes = 0.45e9, .reserve = 0.01};
-  machine.communication_bytes = 1e9;
+  Machine machine{.device = {.memory_bytes = 80e9, .context_bytes = 0.45e9, .reserve = 0.01},
+                  .communication_bytes = 1e9};
   return settle_memory(section, machine);
 }
 

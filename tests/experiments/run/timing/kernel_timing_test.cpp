@@ -21,14 +21,12 @@ namespace {
 using nlohmann::json;
 
 Device plain_device() {
-  Device device;
-  device.name = "plain";
-  device.peak_flops = {{"bf16", 1e12}, {"fp8", 2e12}, {"fp32", 1e11}};
-  device.memory_bandwidth_bytes_per_s = 1e11;
-  device.kernel_us = 2;
-  device.power_watts = 1000;
-  device.attention = {{"fast", false, 128, {{1, 0.5}}}, {"fast", true, 128, {{1, 0.25}}}};
-  return device;
+  return {.name = "plain",
+          .peak_flops = {{"bf16", 1e12}, {"fp8", 2e12}, {"fp32", 1e11}},
+          .memory_bandwidth_bytes_per_s = 1e11,
+          .attention = {{"fast", false, 128, {{1, 0.5}}}, {"fast", true, 128, {{1, 0.25}}}},
+          .power_watts = 1000,
+          .kernel_us = 2};
 }
 
 KernelTiming timed_on_plain(const KernelQuestion& question) {

@@ -298,9 +298,7 @@ TEST_CASE("the rank that waits longest for memory is named, and what the path wa
   System system{Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {}, link(5, 1e9)};
   system.stages = {stage_of(1, 0), stage_of(1, 0)};
   system.stages[0].activation_bytes = 4000;
-  Conditions conditions;
-  conditions.stall_above_bytes = 4000;
-  const RunResult result = finished(system, conditions);
+  const RunResult result = finished(system, {.stall_above_bytes = 4000});
   const Explanation explanation = explain(result);
   CHECK(to_us(explanation.waits.memory) == 5);
   const std::string told =
@@ -318,9 +316,7 @@ TEST_CASE("a rank that evicts too slowly is told how long it waits for memory") 
   auto& row = system.schedule.on(Rank{0});
   row.insert(row.begin() + 3, Action(Pass::load, Stage{0}, Microbatch{0}));
   row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
-  Conditions conditions;
-  conditions.stall_above_bytes = 4000;
-  const RunResult result = finished(system, conditions);
+  const RunResult result = finished(system, {.stall_above_bytes = 4000});
   const Explanation explanation = explain(result);
   const std::string told =
       "waiting for memory idles 28.6 % of all ranks' time and takes 28.6 % of the critical path; "

@@ -30,11 +30,10 @@ struct RunInParts {
     const PaintedRunPtr painted_run = painted(run, ColourBy::pass);
     const std::vector<LaneRow> rows = lane_rows({.ranks = 4}, 40);
     std::vector<std::uint32_t> image(part_width * part_height);
-    LaneScene scene;
-    scene.runs = {painted_run.get()};
-    scene.rows = rows;
-    scene.axis = axis_for(begin, end, part_width);
-    scene.theme = &theme(ThemeName::light);
+    LaneScene scene{.runs = {painted_run.get()},
+                    .rows = rows,
+                    .axis = axis_for(begin, end, part_width),
+                    .theme = &theme(ThemeName::light)};
     LanePainter painter;
     painter.draw(scene, {image.data(), part_width, part_height, part_width});
     return image;

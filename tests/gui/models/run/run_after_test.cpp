@@ -83,14 +83,12 @@ TEST_CASE("slack: none on the critical path; by that much an op can grow, and no
 
 /// A simulated run as the viewer has it.
 ViewedRun viewed_of(const RunResult& result) {
-  ViewedRun run;
-  run.plan = *result.plan;
-  run.timeline = result.timeline;
-  run.costs = result.costs;
-  run.conditions = result.conditions;
-  run.report = *result.report;
-  run.layout = std::make_shared<const Layout>(result.layout);
-  return run;
+  return {.plan = *result.plan,
+          .timeline = result.timeline,
+          .costs = result.costs,
+          .conditions = result.conditions,
+          .report = *result.report,
+          .layout = std::make_shared<const Layout>(result.layout)};
 }
 
 /// The makespan when a task takes longer.

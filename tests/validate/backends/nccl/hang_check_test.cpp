@@ -64,9 +64,7 @@ TEST_CASE("hang check: a group in which one transfer needs the other waits for i
   const Plan plan = plan_of_two();
   RankItem last = group(plan, {{sends, "1SEND_B0"}, {receives, "0SEND_F0"}}, 0);
   last.waits = {0};
-  RankItem backward;
-  backward.action = task_of(plan, "1B0");
-  backward.waits = {1};
+  RankItem backward{.action = task_of(plan, "1B0"), .waits = {1}};
   const CommPlan comms{
       {both}, {{group(plan, {{sends, "0SEND_F0"}, {receives, "1SEND_B0"}}, 1)}, {backward, last}}};
   CHECK(hang(comms, plan) == "rank 1 issues 1B0 before 1SEND_B0, for which it waits");
@@ -74,9 +72,7 @@ TEST_CASE("hang check: a group in which one transfer needs the other waits for i
 
 TEST_CASE("hang check: a receive that nobody sends, whatever comes behind it") {
   const Plan plan = plan_of_two();
-  RankItem forward;
-  forward.action = task_of(plan, "1F0");
-  forward.waits = {0};
+  RankItem forward{.action = task_of(plan, "1F0"), .waits = {0}};
   const CommPlan comms{{both}, {{}, {group(plan, {{receives, "0SEND_F0"}}, 0), forward}}};
   CHECK(hang(comms, plan) == "deadlock: 0SEND_F0 of rank 1 waits for rank 0 to send");
 }

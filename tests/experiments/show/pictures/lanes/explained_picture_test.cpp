@@ -99,8 +99,7 @@ TEST_CASE("an explained picture names the causes that occur, and the critical pa
 
 TEST_CASE("an explained picture of many ranks and microbatches stays small") {
   const DrawnRun big = one_f_one_b(64, 1024);
-  TimelinePicture picture;
-  picture.explanation = explanation_of(big);
+  TimelinePicture picture{.explanation = explanation_of(big)};
   for (const PictureFormat format : formats) {
     CHECK(timeline_picture(format, big, picture).size() < 2'000'000);
   }
@@ -111,9 +110,7 @@ TEST_CASE("the explanation of another plan is refused") {
   const TimelineExplanation other = explanation_of(one_f_one_b(4, 8));
   for (const TimelineExplanation& part :
        {TimelineExplanation{other.gaps, {}}, TimelineExplanation{{}, other.critical_path}}) {
-    TimelinePicture picture;
-    picture.explanation = part;
-    CHECK_THROWS_AS(timeline_picture(PictureFormat::svg, small, picture), InputError);
+    CHECK_THROWS_AS(timeline_picture(PictureFormat::svg, small, {.explanation = part}), InputError);
   }
 }
 

@@ -28,8 +28,7 @@ TEST_CASE("the data of plots are CSV: a header, and a line a point") {
   two.timeline.memory = {{Rank{1}, from_us(1.5), 12}};
   CHECK(memory_csv(two.timeline) == "rank,time_us,bytes\n1,1.5,12\n");
 
-  CalibrationPlot calibration;
-  calibration.panels = {{"kernels", "ms", {{"gemm", {{1, 1.5, 1.25, 2}}}}}};
+  const CalibrationPlot calibration{.panels = {{"kernels", "ms", {{"gemm", {{1, 1.5, 1.25, 2}}}}}}};
   CHECK(calibration_csv(calibration) ==
         "panel,series,unit,measured,predicted,low,high\nkernels,gemm,ms,1,1.5,1.25,2\n");
 }

@@ -22,8 +22,7 @@ struct ReferenceCodec {
   BlockFormat format;
 
   explicit ReferenceCodec(std::uint32_t bits) {
-    CodecSpec spec;
-    spec.name = "bfp";
+    CodecSpec spec{.name = "bfp"};
     spec.numbers["bits"] = bits;
     format = entry->format(codec_numbers(*entry, spec));
   }
