@@ -6,8 +6,12 @@
 
 #include "experiments/input/model_files/model_file.hpp"
 #include "hardware_models/spec/model_spec.hpp"
+#include "sim/base/numbers.hpp"
 
 namespace penstock::testing {
+
+/// The layers of each stage.
+using StageLayers = std::vector<std::vector<LayerIndex>>;
 
 /// Why a text is refused as a model, prefixed with the position, or "accepted".
 std::string refusal_of_model(const std::string& text, const std::string& format = "");

@@ -24,9 +24,8 @@ std::string dnn_placement_with(const std::string& what, const std::string& by) {
 
 /// Why a placement does not fit a model of two layers with the ids 10 and 20; "accepted" if it
 /// does.
-std::string fit_of(const std::vector<std::vector<LayerIndex>>& stages, bool ids) {
-  ModelFile cut;
-  cut.stages = stages;
+std::string fit_of(const StageLayers& stages, bool ids) {
+  const ModelFile cut{.stages = stages};
   ModelFile model;
   model.graph.layers.resize(2);
   if (ids) model.layer_ids = {10, 20};
@@ -38,10 +37,8 @@ std::string fit_of(const std::vector<std::vector<LayerIndex>>& stages, bool ids)
 TEST_CASE("dnn-placement: each device with nodes is a stage, accelerators first") {
   const ModelFile file = parse_model_file(placed_graph);
   CHECK(file.format == "dnn-placement");
-  REQUIRE(file.stages.size() == 3);
-  CHECK(file.stages[0] == std::vector{LayerIndex{2}, LayerIndex{1}});
-  CHECK(file.stages[1] == std::vector{LayerIndex{3}});
-  CHECK(file.stages[2] == std::vector{LayerIndex{4}});
+  CHECK(file.stages ==
+        StageLayers{{LayerIndex{2}, LayerIndex{1}}, {LayerIndex{3}}, {LayerIndex{4}}});
   CHECK(has_note(file, "the stages from 2 on are theirs"));
   CHECK(!has_note(parse_model_file(replaced(placed_graph, "[4]", "[]")), "CPUs have nodes"));
 }
@@ -70,15 +67,12 @@ TEST_CASE("dnn-placement: what does not fit is refused with its pointer") {
 }
 
 TEST_CASE("placed layers: stages by ids become stages by layers, backward nodes left out") {
-  ModelFile cut;
-  cut.stages = {{LayerIndex{20}, LayerIndex{21}}, {LayerIndex{11}, LayerIndex{10}}};
+  const ModelFile cut{
+      .stages = {{LayerIndex{20}, LayerIndex{21}}, {LayerIndex{11}, LayerIndex{10}}}};
   ModelFile model;
   model.graph.layers.resize(2);
   model.layer_ids = {10, 20};
-  const auto stages = placed_layers(cut, model);
-  REQUIRE(stages.size() == 2);
-  CHECK(stages[0] == std::vector{LayerIndex{1}});
-  CHECK(stages[1] == std::vector{LayerIndex{0}});
+  CHECK(placed_layers(cut, model) == StageLayers{{LayerIndex{1}}, {LayerIndex{0}}});
 }
 
 TEST_CASE("placed layers: a cut that is not one of the model is refused") {

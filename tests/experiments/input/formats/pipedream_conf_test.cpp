@@ -39,12 +39,8 @@ std::vector<std::uint32_t> numbers_behind(const std::string& text, const std::st
 TEST_CASE("pipedream-conf: modules are the layers of stages, and stages have their ranks") {
   const ModelFile file = parse_model_file(hybrid);
   CHECK(file.format == "pipedream-conf");
-  REQUIRE(file.stages.size() == 2);
-  CHECK(file.stages[0] == std::vector{LayerIndex{0}});
-  CHECK(file.stages[1] == std::vector{LayerIndex{1}, LayerIndex{2}});
-  REQUIRE(file.ranks.size() == 2);
-  CHECK(file.ranks[0] == std::vector{Rank{0}, Rank{1}});
-  CHECK(file.ranks[1] == std::vector{Rank{2}});
+  CHECK(file.stages == StageLayers{{LayerIndex{0}}, {LayerIndex{1}, LayerIndex{2}}});
+  CHECK(file.ranks == std::vector<std::vector<Rank>>{{Rank{0}, Rank{1}}, {Rank{2}}});
   CHECK(file.graph.layers.empty());
   CHECK(has_note(file, "stage_to_depth_map"));
 }

@@ -116,9 +116,7 @@ TEST_CASE("pipedream-graph: stage ids are the stages, by the places that layers 
   const ModelFile file = parse_model_file(in_stage(pipedream_graph_node("node9", "Linear"), 1) +
                                           in_stage(pipedream_graph_node("node2", "ReLU"), 0) +
                                           in_stage(pipedream_graph_node("node1", "Conv"), 0));
-  REQUIRE(file.stages.size() == 2);
-  CHECK(file.stages[0] == std::vector{LayerIndex{0}, LayerIndex{1}});
-  CHECK(file.stages[1] == std::vector{LayerIndex{2}});
+  CHECK(file.stages == StageLayers{{LayerIndex{0}, LayerIndex{1}}, {LayerIndex{2}}});
 }
 
 TEST_CASE("pipedream-graph: lost forward times and the time of loading data are noted") {
