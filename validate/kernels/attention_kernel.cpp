@@ -53,8 +53,6 @@ std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&
   return std::nullopt;
 }
 
-std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
-
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   const HeadSizes sizes(numbers);
   std::vector<WeightSpec> specs{
@@ -228,8 +226,6 @@ constinit extern const KernelEntry attention_kernel_entry{
     .name = "attention",
     .around = ResidualPart::ends,
     .why_not = why_not,
-    .rows_in = rows,
-    .rows_out = rows,
     .weights = weights,
     .forward = forward,
     .input_gradient = input_gradient,

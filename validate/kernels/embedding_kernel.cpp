@@ -19,12 +19,11 @@ std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&
 }
 
 std::size_t rows_in(const LayerNumbers&) { return 1; }
-std::size_t rows_out(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
 
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
-  std::vector<WeightSpec> specs{{rows_out(numbers), size_of(numbers, "vocab"), 1}};
+  std::vector<WeightSpec> specs{{hidden_rows(numbers), size_of(numbers, "vocab"), 1}};
   if (numbers.is("positions")) {
-    specs.push_back({rows_out(numbers), size_of(numbers, "positions"), 0.5});
+    specs.push_back({hidden_rows(numbers), size_of(numbers, "positions"), 0.5});
   }
   return specs;
 }
@@ -76,7 +75,6 @@ constinit extern const KernelEntry embedding_kernel_entry{
     .ends = Ends::first,
     .why_not = why_not,
     .rows_in = rows_in,
-    .rows_out = rows_out,
     .weights = weights,
     .forward = forward,
     .input_gradient = input_gradient,

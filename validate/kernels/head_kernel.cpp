@@ -14,7 +14,6 @@ enum Keeps : std::size_t {
   kept_count
 };  // logits become probabilities, then gradients
 
-std::size_t rows_in(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
 std::size_t rows_out(const LayerNumbers&) { return 1; }
 
 /// Tied: the embedding's table, a column for each token.
@@ -22,8 +21,8 @@ bool is_tied(const LayerNumbers& numbers) { return numbers.is("tied"); }
 
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   const std::size_t vocab = size_of(numbers, "vocab");
-  std::vector<WeightSpec> specs{{vocab, rows_in(numbers), spread_of_sum(rows_in(numbers))}};
-  if (is_tied(numbers)) specs.front() = {rows_in(numbers), vocab, 1};
+  std::vector<WeightSpec> specs{{vocab, hidden_rows(numbers), spread_of_sum(hidden_rows(numbers))}};
+  if (is_tied(numbers)) specs.front() = {hidden_rows(numbers), vocab, 1};
   if (numbers.is("bias")) specs.push_back({vocab, 1, 0.1});
   return specs;
 }
@@ -76,7 +75,6 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
 constinit extern const KernelEntry head_kernel_entry{
     .name = "head",
     .ends = Ends::last,
-    .rows_in = rows_in,
     .rows_out = rows_out,
     .weights = weights,
     .forward = forward,

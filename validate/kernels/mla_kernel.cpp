@@ -10,8 +10,6 @@ std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&
   return "\"causal\" 0: a slice would attend to slices that have not run";
 }
 
-std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
-
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   return latent_forward(run, std::move(in), kept, nullptr);
 }
@@ -26,8 +24,6 @@ constinit extern const KernelEntry mla_kernel_entry{
     .name = "mla",
     .around = ResidualPart::ends,
     .why_not = why_not,
-    .rows_in = rows,
-    .rows_out = rows,
     .weights = latent_weights,
     .forward = forward,
     .input_gradient = input_gradient,

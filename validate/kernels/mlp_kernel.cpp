@@ -8,14 +8,14 @@ namespace {
 enum Weight : std::size_t { into, out_of, into_bias, out_bias };
 enum Keeps : std::size_t { input, wide, active, out_gradient, kept_count };
 
-std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
-
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   const std::size_t inside = size_of(numbers, "intermediate");
   const std::size_t outputs = inside * (numbers.is("gated") ? 2 : 1);
-  std::vector<WeightSpec> specs{{outputs, rows(numbers), spread_of_sum(rows(numbers))},
-                                {rows(numbers), inside, spread_of_sum(inside)}};
-  if (numbers.is("bias")) specs.insert(specs.end(), {{outputs, 1, 0.1}, {rows(numbers), 1, 0.1}});
+  std::vector<WeightSpec> specs{
+      {outputs, hidden_rows(numbers), spread_of_sum(hidden_rows(numbers))},
+      {hidden_rows(numbers), inside, spread_of_sum(inside)}};
+  if (numbers.is("bias"))
+    specs.insert(specs.end(), {{outputs, 1, 0.1}, {hidden_rows(numbers), 1, 0.1}});
   return specs;
 }
 
@@ -49,8 +49,6 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
 constinit extern const KernelEntry mlp_kernel_entry{
     .name = "mlp",
     .around = ResidualPart::ends,
-    .rows_in = rows,
-    .rows_out = rows,
     .weights = weights,
     .forward = forward,
     .input_gradient = input_gradient,

@@ -49,8 +49,6 @@ std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&
   return "\"capacity_factor\" above 0: the moe kernel drops no token; set it to 0";
 }
 
-std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
-
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   const ExpertSizes sizes(numbers);
   const double spread = spread_of_sum(sizes.hidden);
@@ -198,8 +196,6 @@ constinit extern const KernelEntry moe_kernel_entry{
     .name = "moe",
     .around = ResidualPart::ends,
     .why_not = why_not,
-    .rows_in = rows,
-    .rows_out = rows,
     .weights = weights,
     .forward = forward,
     .input_gradient = input_gradient,

@@ -9,8 +9,6 @@ enum Weight : std::size_t { gain, shift };
 // What F keeps; I replaces it by the gradients of the weights, so W does not read the tokens again.
 enum Keeps : std::size_t { normed, scales, kept_count };
 
-std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
-
 bool has_weights(const LayerNumbers& numbers) { return numbers.is("weights"); }
 bool has_bias(const LayerNumbers& numbers) { return has_weights(numbers) && numbers.is("bias"); }
 bool is_layer_norm(const LayerNumbers& numbers) {
@@ -19,8 +17,8 @@ bool is_layer_norm(const LayerNumbers& numbers) {
 
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   if (!has_weights(numbers)) return {};
-  std::vector<WeightSpec> specs{{rows(numbers), 1, 0.1, 1}};
-  if (has_bias(numbers)) specs.push_back({rows(numbers), 1, 0.1});
+  std::vector<WeightSpec> specs{{hidden_rows(numbers), 1, 0.1, 1}};
+  if (has_bias(numbers)) specs.push_back({hidden_rows(numbers), 1, 0.1});
   return specs;
 }
 
@@ -58,8 +56,6 @@ void weight_gradient(const LayerRun&, const Tensors& kept, Tensors& sums) {
 constinit extern const KernelEntry norm_kernel_entry{
     .name = "norm",
     .around = ResidualPart::begins,
-    .rows_in = rows,
-    .rows_out = rows,
     .weights = weights,
     .forward = forward,
     .input_gradient = input_gradient,

@@ -13,12 +13,11 @@ namespace {
 enum Weight : std::size_t { table };
 enum Keeps : std::size_t { ids, out_gradient, kept_count };
 
-std::size_t hidden_of(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
 std::size_t pictures_of(const LayerNumbers& numbers) { return size_of(numbers, "pictures"); }
 
 /// A column for each token of pictures, and behind all of them those of inner layers.
 std::size_t rows_in(const LayerNumbers& numbers) {
-  return hidden_of(numbers) * pictures_of(numbers) * (1 + size_of(numbers, "deep"));
+  return hidden_rows(numbers) * pictures_of(numbers) * (1 + size_of(numbers, "deep"));
 }
 
 std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape& shape) {
@@ -28,7 +27,7 @@ std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&
 }
 
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
-  return {{hidden_of(numbers), size_of(numbers, "vocab"), 1}};
+  return {{hidden_rows(numbers), size_of(numbers, "vocab"), 1}};
 }
 
 /// Calls `visit(column of the output, token of pictures or nothing, token id)`.
@@ -42,11 +41,11 @@ void for_each_token(const LayerRun& run, const Tensor& all, Visitor visit) {
 }
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
-  const auto hidden = eigen_index(hidden_of(run.numbers)),
+  const auto hidden = eigen_index(hidden_rows(run.numbers)),
              part = hidden * eigen_index(pictures_of(run.numbers));
   kept.resize(kept_count);
   kept[ids] = drawn_tokens(run.cell, size_of(run.numbers, "vocab"));
-  Tensor out(hidden_of(run.numbers), kept[ids].columns);
+  Tensor out(hidden_rows(run.numbers), kept[ids].columns);
   for_each_token(run, kept[ids], [&](auto column, bool picture, auto example, auto place, auto id) {
     auto to = matrix(out).col(column);
     if (!picture) {
@@ -61,7 +60,7 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
 }
 
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
-  const auto hidden = eigen_index(hidden_of(run.numbers)),
+  const auto hidden = eigen_index(hidden_rows(run.numbers)),
              part = hidden * eigen_index(pictures_of(run.numbers));
   Tensor before(rows_in(run.numbers), run.cell.examples);
   for_each_token(run, kept[ids], [&](auto column, bool picture, auto example, auto place, auto) {
@@ -88,7 +87,6 @@ constinit extern const KernelEntry picture_embedding_kernel_entry{
     .columns_out = Columns::tokens,
     .why_not = why_not,
     .rows_in = rows_in,
-    .rows_out = hidden_of,
     .weights = weights,
     .forward = forward,
     .input_gradient = input_gradient,

@@ -20,8 +20,6 @@ constexpr KernelEntry recurrent_kernel(std::string_view name) {
       .name = name,
       .around = ResidualPart::ends,
       .why_not = why_no_slices,
-      .rows_in = [](Numbers numbers) { return size_of(numbers, "hidden"); },
-      .rows_out = [](Numbers numbers) { return size_of(numbers, "hidden"); },
       .weights = [](Numbers numbers) { return recurrent_weights(Scan(numbers)); },
       .forward =
           [](Run run, Tensor in, Tensors& kept) {

@@ -26,6 +26,9 @@ enum class ResidualPart : std::uint8_t {
   ends,    // adds the residual: the input of the norm before it, otherwise its own
 };
 
+/// Rows of a column that is the vector of a token.
+inline std::size_t hidden_rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
+
 /// How a kind of layer runs, in doubles whatever its precision. A kernel is one .cpp in this
 /// folder, named after its kind.
 ///
@@ -41,8 +44,8 @@ struct KernelEntry {
   std::optional<std::string> (*why_not)(const LayerNumbers& numbers,
                                         const CellShape& shape) = nullptr;
   /// Rows of an input column and of an output column.
-  std::size_t (*rows_in)(const LayerNumbers& numbers);
-  std::size_t (*rows_out)(const LayerNumbers& numbers);
+  std::size_t (*rows_in)(const LayerNumbers& numbers) = hidden_rows;
+  std::size_t (*rows_out)(const LayerNumbers& numbers) = hidden_rows;
   /// Of a layer that reads the outputs of the two layers before it, the newer above the older: rows
   /// of the newer one, which it passes on below its own. Null: it reads one.
   std::size_t (*rows_passed)(const LayerNumbers& numbers) = nullptr;

@@ -26,8 +26,6 @@ std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&
   return "slices: the kernel chooses among the keys of one cell";
 }
 
-std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
-
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
   const std::size_t hidden = size_of(numbers, "hidden"), size = size_of(numbers, "index_dim"),
                     heads = size_of(numbers, "index_heads");
@@ -104,8 +102,6 @@ constinit extern const KernelEntry sparse_attention_kernel_entry{
     .name = "sparse_attention",
     .around = ResidualPart::ends,
     .why_not = why_not,
-    .rows_in = rows,
-    .rows_out = rows,
     .weights = weights,
     .forward = forward,
     .input_gradient = input_gradient,
