@@ -54,12 +54,6 @@ PipelineRuns run_pipelines(const BackendEntry& backend, const std::vector<Pipeli
   return runs;
 }
 
-double median_retest(const std::vector<PipelinePrediction>& predictions) {
-  std::vector<double> all;
-  for (const PipelinePrediction& one : predictions) all.push_back(one.errors.retest);
-  return median(std::move(all));
-}
-
 /// Why the errors come from the machine rather than the model.
 std::optional<std::string> noise_of(const Calibration& calibration) {
   constexpr double steady_retest = 0.05;
@@ -143,7 +137,9 @@ Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& req
     return result;
   }
   result.pipelines = calibrate_pipelines(runs.runs, request.bootstrap);
-  result.retest = median_retest(result.pipelines.predictions);
+  std::vector<double> retests;
+  for (const auto& one : result.pipelines.predictions) retests.push_back(one.errors.retest);
+  result.retest = median(std::move(retests));
   result.noise = noise_of(result);
   return result;
 }

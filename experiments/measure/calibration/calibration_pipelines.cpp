@@ -177,10 +177,6 @@ Costs priced(const Plan& plan, const PipelineSetting& setting, std::uint32_t sta
   return price(plan, model, partition, *hardware);
 }
 
-std::uint32_t model_stages(const Plan& plan) {
-  return *std::max_element(plan.model_stage.begin(), plan.model_stage.end()) + 1;
-}
-
 /// Fills in the isolated duration of each work class; links as in the job.
 void add_alone_times(const AloneTimes& alone, Pipeline& pipeline) {
   const Plan& plan = pipeline.job.priced.plan;
@@ -285,7 +281,7 @@ std::vector<SweepPoint> layer_passes_of(const std::vector<PipelineCase>& cases) 
 std::optional<Pipeline> pipeline_of(const PipelineCase& of, const IsolatedTimes& kernels) {
   auto plan = plan_of(of);
   if (!plan) return std::nullopt;
-  const std::uint32_t stages = model_stages(*plan);
+  const std::uint32_t stages = std::ranges::max(plan->model_stage) + 1;
   const AloneTimes alone(of.setting, stages, kernels);
   Costs costs = priced(*plan, of.setting, stages, alone);
   Pipeline pipeline{.name = fmt::format("{} {}", of.schedule, text(of.setting)),

@@ -38,13 +38,6 @@ std::string fit_text(const TermModel& model) {
          fmt::format("; condition {:.3g}\n", model.condition);
 }
 
-std::string pieces_text(const LinkPieces& pieces) {
-  return joined(pieces, [](const LinkPiece& piece) {
-    return fmt::format("from {} bytes {:.4g} and {:.4g} a byte", number_text(piece.from_bytes),
-                       piece.latency_ns, piece.ns_per_byte);
-  });
-}
-
 /// "gemm", "mlp backward_input".
 std::string title_of(const KernelModel& model) {
   return model.pass.empty() ? model.kernel : fmt::format("{} {}", model.kernel, model.pass);
@@ -55,7 +48,10 @@ std::string form_text(const KernelModel& model) {
   if (model.curve) {
     text += fmt::format("a curve through its points; as terms {}", terms_text(model.terms));
   } else if (!model.pieces.empty()) {
-    text += pieces_text(model.pieces);
+    text += joined(model.pieces, [](const LinkPiece& piece) {
+      return fmt::format("from {} bytes {:.4g} and {:.4g} a byte", number_text(piece.from_bytes),
+                         piece.latency_ns, piece.ns_per_byte);
+    });
   } else {
     text += terms_text(model.terms);
   }

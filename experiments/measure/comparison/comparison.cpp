@@ -71,8 +71,6 @@ void add_unaligned(const char* run, const Timeline& timeline, std::vector<std::s
   notes.push_back(fmt::format("{}: {}", run, stated->second));
 }
 
-bool is_moved(const OpDifference& op) { return op.reason == Reason::place; }
-
 /// How two plans differ, as text; empty for equal plans.
 std::vector<std::string> plan_differences(const Plan& a, const Plan& b) {
   std::vector<std::string> differences;
@@ -111,7 +109,7 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
   add_work(a.work, b.work, notes);
   add_counts("iteration", a.recording.timeline.iteration, b.recording.timeline.iteration, "",
              notes);
-  const auto moved = std::ranges::count_if(comparison.ops, is_moved);
+  const auto moved = std::ranges::count(comparison.ops, Reason::place, &OpDifference::reason);
   if (moved > 0)
     notes.push_back(fmt::format("{} on another rank or link in B",
                                 counted(static_cast<std::uint64_t>(moved), "op")));

@@ -42,15 +42,13 @@ std::string system_name(const std::string& text) {
   return "Linux " + text.substr(name.size(), end == std::string::npos ? end : end - name.size());
 }
 
-void add_text(const JsonView& fact, const char* key, std::map<std::string, std::string>& all) {
-  const auto value = fact.find(key);
-  if (value && !value->text().empty()) all[key] = value->text();
-}
-
 std::map<std::string, std::string> environment_of(const JsonView& fact) {
   std::map<std::string, std::string> all{{"backend", "penstock_gpu_check"},
                                          {"device", fact.at("device").text()}};
-  for (const char* key : {"cc", "cpu", "mode", "why_unpartitioned"}) add_text(fact, key, all);
+  for (const char* key : {"cc", "cpu", "mode", "why_unpartitioned"}) {
+    const auto value = fact.find(key);
+    if (value && !value->text().empty()) all[key] = value->text();
+  }
   all["sms"] = fmt::format("{}", fact.at("sms").whole(most_version));
   all["cuda"] = cuda_version_text(fact.at("cuda").whole(most_version));
   all["cudart"] = cuda_version_text(fact.at("cudart").whole(most_version));

@@ -30,22 +30,16 @@ struct JoinedTasks {
   }
 };
 
-std::optional<std::size_t> place_of_step(const MeasuredRun& run, std::uint32_t number) {
-  const auto found = std::ranges::find(run.numbers, number);
-  if (found == run.numbers.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - run.numbers.begin());
-}
-
 /// A step of all replicas; nothing if one of them lacks it.
 std::optional<Timeline> joined_step(const std::vector<MeasuredRun>& replicas, const Plan& plan,
                                     const JoinedTasks& tasks, std::uint32_t number) {
   std::vector<std::size_t> places;
   std::int64_t start = INT64_MAX;
   for (const MeasuredRun& run : replicas) {
-    const auto place = place_of_step(run, number);
-    if (!place) return std::nullopt;
-    places.push_back(*place);
-    start = std::min(start, run.starts_ns[*place]);
+    const auto found = std::ranges::find(run.numbers, number);
+    if (found == run.numbers.end()) return std::nullopt;
+    places.push_back(static_cast<std::size_t>(found - run.numbers.begin()));
+    start = std::min(start, run.starts_ns[places.back()]);
   }
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     const double apart =

@@ -73,11 +73,6 @@ std::optional<std::string> why_left_out(const RunIteration& iteration, const See
   return "its ops ran in another order";
 }
 
-/// Whether each tensor moves on its own, as with gloo.
-bool passes_message_by_message(const std::vector<TracedRank>& ranks) {
-  return std::ranges::all_of(ranks, [](const TracedRank& rank) { return rank.backend == "gloo"; });
-}
-
 // ---- an iteration as a run of a plan ----
 
 /// When its first op began.
@@ -341,9 +336,9 @@ MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<Name
   auto [place, order] = choose(iterations, named ? &named->placement : nullptr, chosen);
   run.ranks = std::move(ranks);
   run.order = std::move(order);
-  if (passes_message_by_message(run.ranks)) {
-    take_communication(iterations[place], run);
-  }
+  // With gloo each tensor moves on its own.
+  const auto has_gloo = [](const TracedRank& rank) { return rank.backend == "gloo"; };
+  if (std::ranges::all_of(run.ranks, has_gloo)) take_communication(iterations[place], run);
   for (const TracedRank& rank : run.ranks) {
     for (const std::string& why : rank.ops.broken_steps) {
       run.left_out.push_back(fmt::format("{}: {}", rank.source, why));

@@ -168,12 +168,6 @@ Pairs pairs_of(const json& table, const char* key) {
   return pairs;
 }
 
-PaperCell cell_of(const json& value) {
-  PaperCell cell{value.dump(), std::nullopt};
-  if (value.is_number()) cell.number = value.get<double>();
-  return cell;
-}
-
 PaperRow row_of(const json& row, const PaperTable& table) {
   if (row.size() != table.columns.size()) {
     throw InputError("",
@@ -181,7 +175,10 @@ PaperRow row_of(const json& row, const PaperTable& table) {
                                  counted(table.columns.size(), "column")));
   }
   PaperRow cells;
-  for (const json& value : row) cells.push_back(cell_of(value));
+  for (const json& value : row) {
+    PaperCell& cell = cells.emplace_back(PaperCell{value.dump(), std::nullopt});
+    if (value.is_number()) cell.number = value.get<double>();
+  }
   return cells;
 }
 
@@ -220,13 +217,6 @@ Judgement judgement_of(const json& entry, const PaperTable& table, const Paper& 
   judgement.fit = below("/fit", [&] { return fit_of(entry["fit"], paper); });
   below("/fit/apart", [&] { check_columns(judgement.fit->apart, table); });
   return judgement;
-}
-
-PaperReference reference_of(const json& entry, const PaperTable& table) {
-  PaperReference reference;
-  read_fields(reference_fields(), entry, &reference);
-  below("/within", [&] { check_columns(reference.within, table); });
-  return reference;
 }
 
 void read_rows(const json& entry, const std::string& folder, PaperTable& table) {
@@ -281,7 +271,10 @@ PaperTable table_of(const json& entry, const json& common, const std::string& fo
   choose_rows(entry, table);
   read_scenario_parts(entry, common, table);
   if (entry.contains("reference")) {
-    table.reference = below("/reference", [&] { return reference_of(entry["reference"], table); });
+    below("/reference", [&] {
+      read_fields(reference_fields(), entry["reference"], &table.reference.emplace());
+      below("/within", [&] { check_columns(table.reference->within, table); });
+    });
   }
   for (std::size_t i = 0; i < entry["judgements"].size(); ++i) {
     table.judgements.push_back(below(fmt::format("/judgements/{}", i), [&] {

@@ -221,15 +221,11 @@ ordered_json row_json(const ReproducedRow& row) {
   return document;
 }
 
-/// Whether a target is met; null where no row was judged by it.
-ordered_json met_json(const JudgedTable& judged, const Judgement& judgement) {
-  const bool open = judged.judged.rows == 0 && !target_of(judgement).empty();
-  return open ? ordered_json() : ordered_json(judged.met);
-}
-
 ordered_json judgement_json(const JudgedTable& judged, const Judgement& judgement) {
+  // No row was judged by the target.
+  const bool open = judged.judged.rows == 0 && !target_of(judgement).empty();
   ordered_json document{{"name", judged.name},
-                        {"met", met_json(judged, judgement)},
+                        {"met", open ? ordered_json() : ordered_json(judged.met)},
                         {"judged", judged.judged.rows},
                         {"mean_error", judged.judged.mean},
                         {"bias", judged.judged.bias},

@@ -124,13 +124,6 @@ std::string why_not_layout(const Layout& layout) {
   return "";
 }
 
-/// Files bear it.
-std::string file_name(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return c == '/' || c <= ' '; }, '-');
-  return name;
-}
-
 }  // namespace
 
 std::string_view name(TorchBodies bodies) {
@@ -184,12 +177,15 @@ std::string why_not_in_torch(const Layout& layout, const Schedule& order) {
 }
 
 RuntimeOrder runtime_order(const std::string& name, const Layout& layout, const Schedule& order) {
-  RuntimeOrder made{.name = file_name(name),
+  RuntimeOrder made{.name = name,
                     .placement = layout.placement,
                     .schedule = order,
                     .csv = write_torch_csv(order, layout.communication).text,
                     .with_communication = layout.communication.written(),
                     .stages = {}};
+  // Files bear the name.
+  std::ranges::replace_if(
+      made.name, [](unsigned char c) { return c == '/' || c <= ' '; }, '-');
   for (std::vector<LayerIndex> stage : layout.partition.stages) {
     std::sort(stage.begin(), stage.end());
     auto& own = made.stages.emplace_back();

@@ -104,18 +104,12 @@ void leave_out_unjudged(ScheduleRanking& ranking) {
   }
 }
 
-/// The verdict of one schedule: a schedule that did not fit has none, a run that failed counts as
-/// failed.
-Verdict verdict_of(const RankedSchedule& one) {
-  return one.validation.fault ? Verdict::fail : one.validation.verdict;
-}
-
 Verdict worst_of(const ScheduleRanking& ranking) {
   Verdict worst = Verdict::pass;
   for (std::size_t i = 0; i < ranking.schedules.size(); ++i) {
     const RankedSchedule& one = ranking.schedules[i];
     if (i >= ranking.ran && !one.validation.fault && one.validation.measured.tried == 0) continue;
-    const Verdict verdict = verdict_of(one);
+    const Verdict verdict = one.validation.fault ? Verdict::fail : one.validation.verdict;
     if (verdict == Verdict::fail) return verdict;
     if (verdict == Verdict::inconclusive) worst = verdict;
   }

@@ -284,24 +284,13 @@ std::vector<TracedOrder> times_from(const TorchJob& job, const std::vector<Runna
   return traced.empty() ? others : traced;
 }
 
-void check_machine(const BackendEntry& backend) {
-  if (const auto obstacle = backend.obstacle(PricedPlan{})) {
-    throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
-  }
-}
-
-void fill_head(const Runnable& one, const BackendEntry& backend, Validation& validation) {
-  validation.title = title_of(one.layout);
-  validation.backend = backend.name;
-  validation.targets = targets_of(one.order);
-  validation.scenario = makespan(one.priced.plan, relax(one.priced));
-}
-
 }  // namespace
 
 ValidationRuns validate_in_torch(const std::vector<ValidationCandidate>& candidates,
                                  const BackendEntry& backend, const ValidationOptions& options) {
-  check_machine(backend);
+  if (const auto obstacle = backend.obstacle(PricedPlan{})) {
+    throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
+  }
   ValidationRuns all;
   all.runs.resize(candidates.size());
   std::vector<Runnable> runs = runnables(candidates, all.runs);
@@ -319,7 +308,10 @@ ValidationRuns validate_in_torch(const std::vector<ValidationCandidate>& candida
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
     ValidationRuns::Run& outcome = all.runs[runs[i].candidate];
-    fill_head(runs[i], backend, outcome.validation);
+    outcome.validation.title = title_of(runs[i].layout);
+    outcome.validation.backend = backend.name;
+    outcome.validation.targets = targets_of(runs[i].order);
+    outcome.validation.scenario = makespan(runs[i].priced.plan, relax(runs[i].priced));
     if (const std::string& fault = run.results[i].fault; !fault.empty()) {
       outcome.validation.fault = Finding{"pytorch", {}, {}, fault};
     } else {

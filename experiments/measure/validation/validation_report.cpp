@@ -38,13 +38,6 @@ std::string scale_text(const Validation& validation) {
                      own_links ? "; links are those of this machine" : "");
 }
 
-/// The rank with the largest error of its idle share.
-std::size_t worst_rank(const RunErrors& errors) {
-  const auto worst =
-      std::ranges::max_element(errors.bubble, {}, [](double e) { return std::abs(e); });
-  return static_cast<std::size_t>(worst - errors.bubble.begin());
-}
-
 /// A backend's name of a disturbance, as text for people.
 std::string_view disturbance_text(std::string_view reason) {
   if (reason == "preempted") return "a rank had to leave its core";
@@ -78,7 +71,8 @@ std::string errors_table(const Validation& validation) {
   const Targets& targets = validation.targets;
   const bool in_rounds = validation.torch.has_value();
   const double profile_limit = std::max(targets.profile, 2 * errors.retest);
-  const std::size_t worst = worst_rank(errors);
+  const auto worst =
+      std::ranges::max_element(errors.bubble, {}, [](double e) { return std::abs(e); });
   return aligned({{"structure error", share_text(judged_structure(errors, targets)),
                    share_text(targets.structure), structure_text(validation)},
                   {"profile error", share_text(errors.profile), share_text(profile_limit),
@@ -90,8 +84,9 @@ std::string errors_table(const Validation& validation) {
                    "median distance of a makespan from the median one"},
                   {"start residual", share_text(errors.start), "",
                    "how far off a task starts, as a share of the makespan: the median"},
-                  {"bubble error", share_text(std::abs(errors.bubble[worst])), "",
-                   fmt::format("how far off the idle share of rank {} is, the furthest", worst)}},
+                  {"bubble error", share_text(std::abs(*worst)), "",
+                   fmt::format("how far off the idle share of rank {} is, the furthest",
+                               worst - errors.bubble.begin())}},
                  {0, 3});
 }
 
