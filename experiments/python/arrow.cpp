@@ -101,11 +101,6 @@ int next_of_stream(ArrowArrayStream* stream, ArrowArray* out) {
   return 0;
 }
 
-void release_stream(ArrowArrayStream* stream) {
-  delete static_cast<Stream*>(stream->private_data);
-  stream->release = nullptr;
-}
-
 }  // namespace
 
 void export_schema(const Column& column, ArrowSchema& schema) {
@@ -135,7 +130,11 @@ void export_stream(std::shared_ptr<const Table> table, ArrowArrayStream& stream)
   stream = {.get_schema = schema_of_stream,
             .get_next = next_of_stream,
             .get_last_error = [](ArrowArrayStream*) -> const char* { return nullptr; },
-            .release = release_stream,
+            .release =
+                [](ArrowArrayStream* done) {
+                  delete static_cast<Stream*>(done->private_data);
+                  done->release = nullptr;
+                },
             .private_data = new Stream{std::move(table)}};
 }
 

@@ -91,10 +91,6 @@ Received receive_answer() {
   return received;
 }
 
-void send_batch(int worker, const RowBatch& batch) {
-  MPI_Send(&batch, sizeof batch, MPI_BYTE, worker, to_worker, MPI_COMM_WORLD);
-}
-
 /// Workers that ask, and how long a row took them last.
 using Asking = std::vector<std::pair<int, double>>;
 
@@ -105,7 +101,7 @@ int deal_to(Asking& asking, RowsInOrder& order) {
   while (!asking.empty()) {
     const auto batch = order.try_deal(asking.back().second);
     if (!batch) break;
-    send_batch(asking.back().first, *batch);
+    MPI_Send(&*batch, sizeof *batch, MPI_BYTE, asking.back().first, to_worker, MPI_COMM_WORLD);
     if (batch->count == 0) ++sent_home;
     asking.pop_back();
   }

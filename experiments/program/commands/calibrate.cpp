@@ -65,8 +65,6 @@ CalibrationRequest request_of(const Options& options) {
   return request;
 }
 
-std::string now() { return utc_text(std::time(nullptr)); }
-
 /// Refuses wrong paths before any long work.
 void check_files(const Options& options) {
   if (options.profile == "-") throw UsageError("-o -: a profile store is a file");
@@ -96,7 +94,7 @@ std::optional<UnfinishedFile> prepared_store(const std::string& path) {
 std::vector<RowId> keep_rows(const std::string& path, const Calibration& calibration) {
   const InterruptsWait until_closed;
   ProfileStore store(path, ProfileStore::Access::create);
-  std::vector<RowId> rows = store.add(profile_rows(calibration, now()));
+  std::vector<RowId> rows = store.add(profile_rows(calibration, utc_text(std::time(nullptr))));
   say(fmt::format("added {} to {}", counted(rows.size(), "row"), path));
   return rows;
 }
@@ -235,9 +233,6 @@ int run_import(const Options& options) {
   return ExitCode::done;
 }
 
-/// "h200.json" holds the stack "h200".
-std::string name_in(const std::string& path) { return std::filesystem::path(path).stem().string(); }
-
 /// A stack from the times of single kernels of PyTorch.
 int run_kernels(const Options& options) {
   const bool other = !options.layers_of.empty() || !options.imported.empty() || options.budget ||
@@ -254,7 +249,9 @@ int run_kernels(const Options& options) {
   OutputSet outputs(options.replaced);
   if (!options.profile.empty()) {
     const std::string measured = std::filesystem::path(options.kernels).filename().string();
-    outputs.write(options.profile, printed(stack_file(fit, name_in(options.profile), measured)));
+    // "h200.json" holds the stack "h200".
+    const std::string name = std::filesystem::path(options.profile).stem().string();
+    outputs.write(options.profile, printed(stack_file(fit, name, measured)));
   }
   if (!options.report.empty()) outputs.write(options.report, text);
   outputs.publish();

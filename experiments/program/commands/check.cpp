@@ -105,10 +105,6 @@ std::string idle_text(const OrderFacts& facts) {
   return idle.empty() ? "" : fmt::format("ranks without actions: {}\n", fmt::join(idle, ", "));
 }
 
-std::string timing_text(const OrderFacts& facts) {
-  return facts.timing_note.empty() ? "" : "when timed: " + facts.timing_note + "\n";
-}
-
 /// "0,1;2,3", as for --chains.
 std::string chains_text(const std::vector<std::vector<Stage>>& chains) {
   std::string text;
@@ -122,10 +118,13 @@ std::string chains_text(const std::vector<std::vector<Stage>>& chains) {
 
 std::string check_text(const std::string& file, const OrderCheck& check) {
   const auto& fault = check.fault;
-  std::string text = fault ? fmt::format("{}: row {}, column {}: {}\n", file, fault->rank,
-                                         fault->column, fault->text)
-                           : facts_text(*check.facts) + torch_text(*check.facts) +
-                                 idle_text(*check.facts) + timing_text(*check.facts);
+  std::string text =
+      fault ? fmt::format("{}: row {}, column {}: {}\n", file, fault->rank, fault->column,
+                          fault->text)
+            : facts_text(*check.facts) + torch_text(*check.facts) + idle_text(*check.facts);
+  if (!fault && !check.facts->timing_note.empty()) {
+    text += "when timed: " + check.facts->timing_note + "\n";
+  }
   for (const StreamVerdict& verdict : check.streams) {
     text += fmt::format("over {}: {}\n", verdict.where,
                         verdict.fault ? verdict.fault->text : "runs to its end");

@@ -148,17 +148,6 @@ constexpr const char* fish_script =
     "complete -c penstock -a '(penstock completion fish -- (commandline -opc)[2..-1] "
     "(commandline -ct) 2>/dev/null)'\n";
 
-std::string script_of(const std::string& shell) {
-  if (shell == "bash") return bash_script;
-  return shell == "zsh" ? zsh_script : fish_script;
-}
-
-std::vector<CommandHelp> all_commands() {
-  std::vector<CommandHelp> commands;
-  for (const CommandEntry* entry : command_entries()) commands.push_back(help_of(*entry));
-  return commands;
-}
-
 struct Options : Arguments {
   Text shell = line.required_choice("SHELL", {"bash", "fish", "zsh"}, "the shell");
   Texts words = line.optional_list(
@@ -167,10 +156,12 @@ struct Options : Arguments {
 
 int complete(const Options& options) {
   if (options.words.empty()) {
-    show(script_of(options.shell));
+    show(options.shell == "bash" ? bash_script : options.shell == "zsh" ? zsh_script : fish_script);
     return ExitCode::done;
   }
-  for (const Completion& completion : completions_for(options.words, all_commands())) {
+  std::vector<CommandHelp> commands;
+  for (const CommandEntry* entry : command_entries()) commands.push_back(help_of(*entry));
+  for (const Completion& completion : completions_for(options.words, commands)) {
     show(fmt::format("{}\t{}\n", completion.text, completion.help));
   }
   return ExitCode::done;

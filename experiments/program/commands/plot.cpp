@@ -109,15 +109,12 @@ int plot_memory(const Options& options) {
 }
 
 /// A plot of predictions, of a document of `calibrate` or `reproduce`.
-CalibrationPlot predictions_of(const Options& options) {
-  return about_file(options.results, [&] {
+int plot_predictions(const Options& options) {
+  const CalibrationPlot predictions = about_file(options.results, [&] {
     const nlohmann::json document = parse_json(options.content);
     return options.kind == "published" ? published_plot(document) : calibration_plot(document);
   });
-}
-
-int plot_predictions(const Options& options) {
-  return write_plot(options, predictions_of(options), draw_calibration_plot, calibration_csv);
+  return write_plot(options, predictions, draw_calibration_plot, calibration_csv);
 }
 
 PlottedColumns columns_of(const Options& options) {

@@ -36,9 +36,6 @@ std::string output_error(const std::system_error& error) {
   return fmt::format("standard output: cannot write: {}", error.code().message());
 }
 
-/// CLI11 appends advice to its messages; the first line is enough.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 void add_option_names(const CLI::App& command, std::vector<std::string>& names) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -83,7 +80,8 @@ void add_budget_to_all(CLI::App& command, BudgetOptions& options) {
 
 /// What CLI11 says, but for an option that is given again.
 std::string said(const CLI::ParseError& error) {
-  const std::string text = first_line(error.what());
+  std::string text = error.what();
+  text.resize(std::min(text.find('\n'), text.size()));  // advice follows
   constexpr std::string_view once = "At Most 1 required but received ";
   const std::size_t at = text.find(once);
   if (at == std::string::npos) return text;

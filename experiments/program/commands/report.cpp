@@ -44,16 +44,12 @@ SweepReport report_of(const Options& options) {
   return report;
 }
 
-ResultPage page_of(const Options& options, const SweepReport& report) {
-  return about_file(options.results, [&] { return sweep_page(report); });
-}
-
 int report(const Options& options) {
   check_options(options);
   SweepReport report = report_of(options);
   ProgressBar bar;
   report.on_progress = bar.callback();
-  const ResultPage page = page_of(options, report);
+  const ResultPage page = about_file(options.results, [&] { return sweep_page(report); });
   OutputFile file(options.output, options.replaced);
   write_page(page, [&](std::string_view piece) { file.write(piece); });
   file.publish();

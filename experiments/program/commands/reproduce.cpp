@@ -33,10 +33,6 @@ std::string file_of(const std::string& paper) {
                                                  : paper;
 }
 
-std::string name_of(const std::string& paper) {
-  return fs::path(file_of(paper)).parent_path().filename().string();
-}
-
 const PaperTable& table_named(const Paper& paper, const std::string& name) {
   if (name.empty()) return paper.tables.front();
   const auto found = std::ranges::find(paper.tables, name, &PaperTable::name);
@@ -98,7 +94,8 @@ int print_all(const Options& options) {
     task.options.on_progress = bar.callback();
     const Reproduction reproduction = reproduce(paper, task.options);
     met = met && reproduction.met();
-    for (auto& row : summary_rows(name_of(name), paper, reproduction)) summary.push_back(row);
+    const std::string folder = fs::path(file_of(name)).parent_path().filename().string();
+    for (auto& row : summary_rows(folder, paper, reproduction)) summary.push_back(row);
     text += (text.empty() ? "" : "\n") + reproduction_text(paper, reproduction);
     markdown += (markdown.empty() ? "" : "\n") + reproduction_markdown(paper, reproduction);
     documents.push_back(reproduction_json(paper, reproduction));

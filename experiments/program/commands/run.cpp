@@ -103,13 +103,6 @@ void write_chakra(const std::string& prefix, const RunResult& result, ProgressBa
   for (const std::string& missing : all_missing) say("Chakra traces: " + missing);
 }
 
-void write_html(const std::string& path, const Scenario& scenario, const RunResult& result,
-                OutputSet& outputs) {
-  OutputFile& file = outputs.add(path);
-  write_page(run_page(scenario, result), [&](std::string_view piece) { file.write(piece); });
-  file.close();
-}
-
 /// An unfinished run has nothing to draw.
 void write_outputs(const Options& options, bool any, const Scenario& scenario, RunResult& result,
                    ProgressBar& bar) {
@@ -136,7 +129,11 @@ void write_outputs(const Options& options, bool any, const Scenario& scenario, R
   bar.erase();
   const Waiting waiting("drawing");
   write_pictures(options.pictures, result, outputs);
-  if (!options.html.empty()) write_html(options.html, scenario, result, outputs);
+  if (!options.html.empty()) {
+    OutputFile& page = outputs.add(options.html);
+    write_page(run_page(scenario, result), [&](std::string_view piece) { page.write(piece); });
+    page.close();
+  }
   outputs.publish();
 }
 

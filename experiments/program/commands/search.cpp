@@ -54,10 +54,6 @@ HuntOptions hunt_options(const Options& options) {
   return hunt;
 }
 
-std::string folder_of_file(const std::string& path) {
-  return std::filesystem::path(path).parent_path().generic_string();
-}
-
 void write_outputs(const Options& options, const Scenario& scenario, const HuntResult& result) {
   if (!result.fits) return;
   OutputSet outputs(options.replaced);
@@ -69,8 +65,9 @@ void write_outputs(const Options& options, const Scenario& scenario, const HuntR
     }
   }
   if (!options.scenario_out.empty()) {
-    outputs.write(options.scenario_out, scenario_with_order(scenario, result, options.order,
-                                                            folder_of_file(options.scenario_out)));
+    const auto folder = std::filesystem::path(options.scenario_out).parent_path();
+    outputs.write(options.scenario_out,
+                  scenario_with_order(scenario, result, options.order, folder.generic_string()));
   }
   outputs.publish();
 }

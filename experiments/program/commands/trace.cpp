@@ -233,13 +233,6 @@ bool prints(const Options& options) {
   return options.timeline != "-" && options.profile != "-" && options.order != "-";
 }
 
-int print_preview(const Options& options, const std::vector<TracedRank>& ranks,
-                  const TraceReading& reading) {
-  show(options.json ? printed(preview_json(ranks, reading.patterns))
-                    : preview_text(ranks, reading.patterns));
-  return ExitCode::done;
-}
-
 /// What is written and explained of a run: the step, and the others of its order.
 struct ShownRun {
   std::string title;
@@ -355,7 +348,11 @@ int read_traces(const Options& options) {
     std::vector<std::string> notes;
     std::vector<TracedRank> ranks = read_rank_traces(reading, !options.preview, notes);
     for (const std::string& note : notes) say(note);
-    if (options.preview) return print_preview(options, ranks, reading);
+    if (options.preview) {
+      show(options.json ? printed(preview_json(ranks, reading.patterns))
+                        : preview_text(ranks, reading.patterns));
+      return ExitCode::done;
+    }
     for (std::vector<TracedRank>& pipeline : pipelines_of(std::move(ranks), reading.replicas)) {
       runs.push_back(measured_run(std::move(pipeline), reading.order, options.step));
     }

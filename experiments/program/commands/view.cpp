@@ -19,14 +19,6 @@ struct Options : Arguments {
   const Existing& replaced = line.replaces();
 };
 
-/// The places of the viewer, best first: installed beside this program, or built beside it.
-std::vector<std::string> viewers() {
-  namespace fs = std::filesystem;
-  const fs::path own = program_folder();
-  return {own / "penstock-viewer", own.parent_path() / "gui" / "penstock-viewer",
-          "penstock-viewer"};
-}
-
 std::vector<std::string> arguments_of(const Options& options) {
   std::vector<std::string> words{"penstock-viewer"};
   const auto add = [&](const char* name, const std::string& value) {
@@ -53,7 +45,13 @@ int start_viewer(const Options& options) {
   std::vector<char*> raw;
   for (std::string& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
-  for (const std::string& viewer : viewers()) execvp(viewer.c_str(), raw.data());
+  // Best first: installed beside this program, or built beside it.
+  const std::filesystem::path own = program_folder();
+  for (const std::filesystem::path& viewer :
+       {own / "penstock-viewer", own.parent_path() / "gui" / "penstock-viewer",
+        std::filesystem::path("penstock-viewer")}) {
+    execvp(viewer.c_str(), raw.data());
+  }
   say("error: the viewer is not built: install qt6-base-dev and qt6-svg-dev, then build "
       "penstock-viewer (cmake/setup penstock-viewer)");
   return ExitCode::machine_cannot;
