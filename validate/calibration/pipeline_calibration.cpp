@@ -140,12 +140,6 @@ Interval interval_of(const Pipeline& pipeline, const WorkFit& fit, std::uint32_t
   return middle_share(makespans, makespan_interval_share);
 }
 
-double worst_bubble(const RunErrors& errors) {
-  double worst = 0;
-  for (const double error : errors.bubble) worst = std::max(worst, std::abs(error));
-  return worst;
-}
-
 PartErrors errors_of(DataPart part, const std::vector<const PipelinePrediction*>& predictions) {
   std::vector<double> errors, by_formula, plain, starts, bubbles;
   double covered = 0;
@@ -155,7 +149,8 @@ PartErrors errors_of(DataPart part, const std::vector<const PipelinePrediction*>
     by_formula.push_back(to_us(one->formula) / measured - 1);
     plain.push_back(to_us(one->plain) / measured - 1);
     starts.push_back(one->errors.start);
-    bubbles.push_back(worst_bubble(one->errors));
+    double& worst = bubbles.emplace_back(0);
+    for (const double error : one->errors.bubble) worst = std::max(worst, std::abs(error));
     if (one->interval_us.covers(measured)) ++covered;
   }
   return {.part = part,

@@ -26,18 +26,13 @@ double sum_of(const std::vector<double>& terms, const std::vector<double>& coeff
 }
 
 /// Relative to the measurement, times the root of the weight.
-Equation equation_of(const TermPoint& point, double factor) {
-  const double scale = std::sqrt(point.weight * factor);
-  Equation equation{point.terms, scale};
-  for (double& term : equation.factors) term *= scale / point.measured;
-  return equation;
-}
-
 std::vector<Equation> equations_of(std::span<const TermPoint> points,
                                    const std::vector<double>& factors) {
   std::vector<Equation> equations;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    equations.push_back(equation_of(points[i], factors[i]));
+    const double scale = std::sqrt(points[i].weight * factors[i]);
+    Equation& equation = equations.emplace_back(Equation{points[i].terms, scale});
+    for (double& term : equation.factors) term *= scale / points[i].measured;
   }
   return equations;
 }

@@ -24,18 +24,14 @@ struct SharedOrder {
 constexpr std::uint32_t elsewhere = UINT32_MAX;
 using Place = std::pair<Rank, Rank>;
 
-Place key_of(const Plan& plan, std::uint32_t resource) {
-  const Link place = place_of(plan, resource);
-  return {place.from, place.to};
-}
-
 /// Adds the ops of one run to its side of the orders; `pair_of` has the pair of each task.
 void add_side(const Plan& plan, const ResourceOrders& orders,
               const std::vector<std::uint32_t>& pair_of,
               std::vector<std::uint32_t> SharedOrder::*side,
               std::map<Place, SharedOrder>& by_place) {
   for (std::uint32_t r = 0; r < plan.resources(); ++r) {
-    std::vector<std::uint32_t>& order = by_place[key_of(plan, r)].*side;
+    const Link place = place_of(plan, r);
+    std::vector<std::uint32_t>& order = by_place[{place.from, place.to}].*side;
     for (std::uint32_t i = orders.first[r]; i < orders.first[r + 1]; ++i) {
       const std::uint32_t pair = pair_of[orders.tasks[i]];
       if (pair != elsewhere) order.push_back(pair);
@@ -114,10 +110,6 @@ double scale_of(Time makespan_a, Time makespan_b, const CompareOptions& options)
   return static_cast<double>(makespan_a.picoseconds) / static_cast<double>(makespan_b.picoseconds);
 }
 
-bool runs_before(const Plan& plan, TaskId task, TaskId by) {
-  return plan.class_of(by).resource == plan.class_of(task).resource;
-}
-
 /// Explains an op that starts at another time, in the same place after the same op.
 void blame_start(const Side& a, const Side& b, OpDifference& op) {
   const bool later_in_b = op.inherited() >= Time{};
@@ -128,7 +120,8 @@ void blame_start(const Side& a, const Side& b, OpDifference& op) {
   }
   (later_in_b ? op.by.b : op.by.a) = by;
   const Side& late = later_in_b ? b : a;
-  const bool before = runs_before(late.plan, later_in_b ? op.task.b : op.task.a, by);
+  const TaskId task = later_in_b ? op.task.b : op.task.a;
+  const bool before = late.plan.class_of(by).resource == late.plan.class_of(task).resource;
   op.reason = before ? Reason::before : Reason::input;
 }
 

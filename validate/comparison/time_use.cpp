@@ -29,13 +29,6 @@ TaskId last_to_end(const Timeline& timeline) {
   return static_cast<TaskId>(last - timeline.end.begin());
 }
 
-/// The task of the first run for each of the second, or no_task.
-std::vector<TaskId> partners(const RunView& b, const std::vector<TaskPair>& shared) {
-  std::vector<TaskId> partner(b.plan.tasks(), no_task);
-  for (const TaskPair& task : shared) partner[task.b] = task.a;
-  return partner;
-}
-
 }  // namespace
 
 TimeUse time_use(const Plan& plan, const Timeline& timeline, const Readiness& readiness) {
@@ -63,7 +56,8 @@ MakespanChange makespan_change(const RunView& a, const RunView& b,
                                const std::vector<TaskPair>& shared) {
   MakespanChange change;
   if (shared.empty()) return change;
-  const std::vector<TaskId> partner = partners(b, shared);
+  std::vector<TaskId> partner(b.plan.tasks(), no_task);  // in the first run, of each of the second
+  for (const TaskPair& task : shared) partner[task.b] = task.a;
   std::vector<ChangePart> parts(a.plan.classes.size());
   // The points that the walk back has reached in either run.
   TaskPair at{last_to_end(a.timeline), last_to_end(b.timeline)};

@@ -20,10 +20,6 @@ double actions_ns(const Plan& plan, const Profile& profile) {
   return static_cast<double>(to_ns(sum));
 }
 
-bool are_close(double a, double b, double steady) {
-  return std::abs(a - b) <= steady * std::min(a, b);
-}
-
 /// Medians in whole nanoseconds over the profiles that `counts` marks, or over all when it marks
 /// none.
 Profile medians(const std::vector<Profile>& profiles, const std::vector<bool>& counts) {
@@ -72,7 +68,8 @@ std::variant<Measurement, Standstill> measure(Backend& backend, const Job& job,
     beside_clean.push_back(false);
     std::vector<std::string> disturbances = backend.disturbances();
     const double before = actions_ns(job.priced.plan, profiles.end()[-2]);
-    if (!are_close(before, actions_ns(job.priced.plan, profiles.back()), measuring.steady)) {
+    const double after = actions_ns(job.priced.plan, profiles.back());
+    if (std::abs(before - after) > measuring.steady * std::min(before, after)) {
       disturbances.emplace_back("profiles");
     }
     for (const std::string& one : disturbances) ++measured.disturbed[one];

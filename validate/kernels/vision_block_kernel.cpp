@@ -18,12 +18,11 @@ struct Part {
   LayerNumbers numbers;
 };
 
-LayerNumbers all_of(const LayerSpec& spec) { return LayerNumbers(all_numbers_of(spec)); }
-
 std::array<Part, 4> parts_of(const LayerNumbers& numbers) {
   const double hidden = numbers["hidden"];
   const auto part = [](const char* kind, NamedNumbers own) {
-    return Part{find_named(kernel_entries(), kind), all_of({kind, std::move(own), ""})};
+    return Part{find_named(kernel_entries(), kind),
+                LayerNumbers(all_numbers_of({kind, std::move(own), ""}))};
   };
   const NamedNumbers norm{{"hidden", hidden}, {"bias", numbers["norm_bias"]}};
   return {part("norm", norm),

@@ -65,11 +65,6 @@ void tie_to(pid_t parent) {
   std::signal(SIGINT, SIG_IGN);
 }
 
-std::string ending_text(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
-  return fmt::format("exit code {}", WEXITSTATUS(status));
-}
-
 /// The actions of ranks and the transfers they request.
 std::vector<TaskId> tasks_of(const Job& job, const RankGroup& ranks) {
   const std::vector<RankProgram> programs = rank_programs(job.priced.plan);
@@ -199,7 +194,8 @@ std::optional<std::string> ChildProcess::ending(Moment end) {
     }
   }
   if (!status_) return std::nullopt;
-  return ending_text(*status_);
+  if (WIFSIGNALED(*status_)) return fmt::format("signal {}", WTERMSIG(*status_));
+  return fmt::format("exit code {}", WEXITSTATUS(*status_));
 }
 
 std::vector<std::unique_ptr<ChildProcess>> start_children(

@@ -16,10 +16,6 @@
 namespace penstock {
 namespace {
 
-bool is_of_process(const Plan& plan, std::uint32_t work, const RankGroup& group) {
-  return group.contains(plan.classes[work].resource);
-}
-
 /// The most informative failure: halts and lost connections are consequences of others.
 std::optional<Standstill> standstill_of(const std::vector<ControlMessage>& answers) {
   std::vector<Standstill> deadlocks;
@@ -48,12 +44,6 @@ std::map<std::string, std::string> measured_loopback() {
   return {{"links", "TCP on loopback"},
           {"tcp_one_way_us", fmt::format("{:.1f}", one_way_ns * 1e-3)},
           {"tcp_gigabytes_per_s", fmt::format("{:.2f}", static_cast<double>(large) / large_ns)}};
-}
-
-/// The same, once a program.
-const std::map<std::string, std::string>& loopback_environment() {
-  static const auto measured = measured_loopback();
-  return measured;
 }
 
 }  // namespace
@@ -112,7 +102,8 @@ std::vector<Time> ProcessBackend::profile() {
   for (std::uint32_t process = 0; process < groups_.size(); ++process) {
     const std::vector<Time> its = profile_in((*answers)[process]);
     for (std::uint32_t work = 0; work < times.size(); ++work) {
-      if (is_of_process(job_.priced.plan, work, groups_[process])) times[work] = its.at(work);
+      const std::uint32_t rank = job_.priced.plan.classes[work].resource;
+      if (groups_[process].contains(rank)) times[work] = its.at(work);
     }
   }
   return times;
@@ -162,7 +153,8 @@ std::map<std::string, std::string> ProcessBackend::environment() const {
   const auto answers = ask_about(MessageType::describe);
   auto all = answers ? merged_environment(*answers) : std::map<std::string, std::string>{};
   all["processes"] = fmt::format("{}", groups_.size());
-  for (const auto& [name, value] : loopback_environment()) all[name] = value;
+  static const auto loopback = measured_loopback();
+  for (const auto& [name, value] : loopback) all[name] = value;
   return all;
 }
 

@@ -111,26 +111,16 @@ constexpr std::array parts{
          " BEGIN SELECT RAISE(ABORT, 'verdicts are never deleted'); END"},
 };
 
-/// Tables and indices that SQLite adds itself.
-bool is_of_sqlite(std::string_view name) {
-  return name == "sqlite_sequence" || name.starts_with("sqlite_autoindex_");
-}
-
-bool is_part(const std::string& name, const std::string& sql) {
-  for (const Part& part : parts) {
-    if (part.name == name) return part.sql == sql;
-  }
-  return false;
-}
-
 /// Names extra or missing tables of the file.
 std::optional<std::string> other_tables(const Database& database) {
   std::set<std::string> seen;
   Statement listed(database, "SELECT name, sql FROM sqlite_schema");
   while (listed.next()) {
     const std::string name = listed.text(0).value_or("");
-    if (is_of_sqlite(name)) continue;
-    if (!is_part(name, listed.text(1).value_or(""))) {
+    // Tables and indices that SQLite adds itself.
+    if (name == "sqlite_sequence" || name.starts_with("sqlite_autoindex_")) continue;
+    const auto part = std::ranges::find(parts, name, &Part::name);
+    if (part == parts.end() || part->sql != listed.text(1).value_or("")) {
       return "its tables are not those of a profile store";
     }
     seen.insert(name);
@@ -287,10 +277,6 @@ HighestId highest_id(Database& database, const std::string& path) {
   return highest;
 }
 
-std::vector<RowVerdict> verdicts_of(RowReader& reader, RowId id) {
-  return despite_damage(std::vector<RowVerdict>(), [&] { return reader.verdicts(id); });
-}
-
 Recovery read_all(const std::string& path, const Keep& keep) {
   complete_store(path);
   Database database(path, Database::Access::salvage);
@@ -307,7 +293,7 @@ Recovery read_all(const std::string& path, const Keep& keep) {
     if (!read) continue;
     if (const auto* row = std::get_if<StoredRow>(&*read)) {
       ++recovery.readable;
-      keep(*row, verdicts_of(reader, id));
+      keep(*row, despite_damage(std::vector<RowVerdict>(), [&] { return reader.verdicts(id); }));
     } else {
       recovery.damaged.push_back(std::get<UnreadableRow>(*read));
     }
@@ -329,11 +315,6 @@ Recovery copy_rows(const std::string& path, const std::string& into) {
   });
   transaction.commit();
   return recovery;
-}
-
-void remove_store(const std::string& path) {
-  std::error_code ignored;
-  for (const char* end : {"", "-wal", "-shm"}) fs::remove(path + end, ignored);
 }
 
 }  // namespace
@@ -378,7 +359,8 @@ Recovery recover_store(const std::string& path, const std::string& into) {
   try {
     return in_store(into, [&] { return copy_rows(path, into); });
   } catch (...) {
-    remove_store(into);  // it holds nothing
+    std::error_code ignored;  // it holds nothing
+    for (const char* end : {"", "-wal", "-shm"}) fs::remove(into + end, ignored);
     throw;
   }
 }

@@ -88,12 +88,6 @@ bool is_tied_head(const PlacedLayer& layer) {
   return layer.kernel->name == "head" && layer.numbers.is("tied");
 }
 
-/// A tied head is last, and its embedding first.
-void tie_ends(LayeredModel& model) {
-  PlacedLayer& last = model.stages.back().back();
-  if (is_tied_head(last)) last.tied_to = model.stages.front().front().number;
-}
-
 void end_in_loss(LayeredModel& model) {
   const PlacedLayer& last = model.stages.back().back();
   if (last.kernel->ends == Ends::last) return;
@@ -113,7 +107,9 @@ LayeredModel assembled(const JobLayers& layers) {
   }
   place_residuals(chain_of(model));
   place_pairs(chain_of(model));
-  tie_ends(model);
+  // A tied head is last, and its embedding first.
+  PlacedLayer& last = model.stages.back().back();
+  if (is_tied_head(last)) last.tied_to = model.stages.front().front().number;
   end_in_loss(model);
   model.cell = {.seed = layers.seed,
                 .examples = static_cast<std::size_t>(layers.shape.microbatch),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -30,18 +31,10 @@ constexpr std::size_t header_words = sizeof(Header) / sizeof(std::uint64_t);
 static_assert(sizeof(Header) == header_words * sizeof(std::uint64_t));
 using HeaderWords = std::array<std::uint64_t, header_words>;
 
-HeaderWords words_of(const Header& header) {
-  HeaderWords words{};
-  std::memcpy(words.data(), &header, sizeof(header));
-  return words;
-}
-
 Header front_of(const Ring& ring) {
   HeaderWords words{};
   ring.peek(0, words);
-  Header header{};
-  std::memcpy(static_cast<void*>(&header), words.data(), sizeof(header));
-  return header;
+  return std::bit_cast<Header>(words);
 }
 
 /// The words that each pair of ranks sends in one run, limited to the most that a ring may hold.
@@ -115,10 +108,12 @@ Ring& RingTransport::ring_of(std::uint32_t sender, std::uint32_t reader) {
 
 void RingTransport::post(std::size_t box, const Message& message,
                          std::span<const std::uint64_t> words) {
-  const HeaderWords header = words_of({box, message});
+  const Header header{box, message};
+  HeaderWords head{};
+  std::memcpy(head.data(), &header, sizeof(header));
   const std::uint32_t sender = boxes_[box].sender;
   Ring& ring = ring_of(sender, boxes_[box].reader);
-  spin_until(sender, no_rank, [&] { return ring.write(header, words); });
+  spin_until(sender, no_rank, [&] { return ring.write(head, words); });
 }
 
 std::optional<Message> RingTransport::take(std::size_t box, std::span<std::uint64_t> words) {

@@ -81,10 +81,6 @@ std::vector<double> clock_terms(const DeviceProbe& probe) {
   return {cycles, cycles * probe.beside.count};
 }
 
-bool is_clock(const DeviceProbe& probe) {
-  return probe.kernel == "clock" && probe.size("cycles") > 0 && !probe.beside.in_part;
-}
-
 std::size_t different_counts(std::span<const DeviceProbe> probes) {
   std::set<std::uint32_t> counts;
   for (const DeviceProbe& probe : probes) counts.insert(probe.beside.count);
@@ -129,7 +125,9 @@ std::vector<DeviceFit> fit_launches(std::span<const DeviceProbe> probes,
 DeviceFit fit_clock(std::span<const DeviceProbe> all, const BootstrapPlan& plan) {
   DeviceFit result{.name = "SM clock", .form = "t of a cycle = (1 + slope * busy ranks) / clock"};
   std::vector<DeviceProbe> probes = probes_of(all, "clock", false);
-  std::erase_if(probes, [](const DeviceProbe& probe) { return !is_clock(probe); });
+  std::erase_if(probes, [](const DeviceProbe& probe) {
+    return probe.kernel != "clock" || probe.size("cycles") <= 0 || probe.beside.in_part;
+  });
   if (const std::size_t counts = different_counts(probes); counts < 2) {
     result.refusal = fmt::format(
         "needs cycles beside 2 numbers of busy ranks, got {}; penstock_gpu_check --all FOLDER "

@@ -74,11 +74,6 @@ ProductTile best_tile(std::span<const DeviceProbe> probes) {
   return best;
 }
 
-bool is_product(const DeviceProbe& probe) {
-  return std::ranges::all_of(std::array{"k", "m", "n", "sms"},
-                             [&](const char* name) { return probe.size(name) > 0; });
-}
-
 std::size_t different_products(std::span<const DeviceProbe> probes) {
   std::set<std::tuple<double, double, double>> shapes;
   for (const DeviceProbe& probe : probes) {
@@ -135,7 +130,10 @@ DeviceFit fit_products(std::span<const DeviceProbe> all, const BootstrapPlan& pl
                    .form = "t = start + 2 MNK * wave factor / (rate of an SM * SMs) + NK, MK, MN",
                    .rate_unit = "TFLOP/s"};
   std::vector<DeviceProbe> probes = probes_of(all, "product");
-  std::erase_if(probes, [](const DeviceProbe& probe) { return !is_product(probe); });
+  std::erase_if(probes, [](const DeviceProbe& probe) {
+    return std::ranges::any_of(std::array{"k", "m", "n", "sms"},
+                               [&](const char* name) { return probe.size(name) <= 0; });
+  });
   const std::size_t shapes = different_products(probes);
   if (probes.size() < least_products || shapes < least_product_shapes) {
     result.refusal = fmt::format(

@@ -62,11 +62,6 @@ void add_draws(const std::vector<CurvePoint>& points, const BootstrapPlan& plan,
   }
 }
 
-std::string piece_note(const LinkPiece& piece) {
-  return fmt::format("from {:.0f} bytes on: {:.3g} µs and {:.4g} GB/s", piece.from_bytes,
-                     1e-3 * piece.latency_ns, rate_of(piece));
-}
-
 DeviceFit fit_transfer(const std::string& title, std::span<const DeviceProbe> probes,
                        const BootstrapPlan& plan) {
   DeviceFit result{.name = title, .form = "t = latency + bytes / rate", .rate_unit = "GB/s"};
@@ -86,7 +81,9 @@ DeviceFit fit_transfer(const std::string& title, std::span<const DeviceProbe> pr
        fitted_interval(latencies, points.size(), constants)},
       {"rate", "GB/s", rate_of(pieces.back()), fitted_interval(rates, points.size(), constants)}};
   for (std::size_t i = 0; pieces.size() > 1 && i < pieces.size(); ++i) {
-    result.notes.push_back(piece_note(pieces[i]));
+    result.notes.push_back(fmt::format("from {:.0f} bytes on: {:.3g} µs and {:.4g} GB/s",
+                                       pieces[i].from_bytes, 1e-3 * pieces[i].latency_ns,
+                                       rate_of(pieces[i])));
   }
   for (const DeviceProbe& probe : probes) {
     const double bytes = probe.size("bytes");
