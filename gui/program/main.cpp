@@ -60,12 +60,6 @@ QSize size_of(const QString& text) {
   std::exit(0);
 }
 
-void add_bounds(QCommandLineParser& parser) {
-  for (const BudgetOption& one : budget_options()) {
-    parser.addOption({one.name, one.help, one.placeholder});
-  }
-}
-
 /// As given to commands of `penstock`.
 void keep_to_bounds(const QCommandLineParser& parser) {
   BudgetOptions bounds;
@@ -91,7 +85,9 @@ ViewerOptions options_of(const QApplication& application) {
   const QCommandLineOption select("select", "Select the first op that fits a search.", "QUERY");
   const QCommandLineOption compare("compare", "The first run against the others, on one axis.");
   parser.addOptions({screenshot, force, size, theme, select, compare});
-  add_bounds(parser);
+  for (const BudgetOption& one : budget_options()) {
+    parser.addOption({one.name, one.help, one.placeholder});
+  }
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument("FILE", "scenarios, timelines, orders, traces", "[FILE...]");

@@ -85,10 +85,6 @@ void add_remedies(const Scenario& scenario, const RunResult& result, Explanation
   explanation.advice = {lack_text(result) + ": " + remedy};
 }
 
-bool knows_last_inputs(const Timeline& timeline) {
-  return std::ranges::any_of(timeline.last_input, [](TaskId input) { return input != no_task; });
-}
-
 }  // namespace
 
 Explanation explain_times(const RunResult& result) {
@@ -158,7 +154,7 @@ RunResult run_of_recording(Recording recording) {
   run.title = std::move(recording.title);
   run.layout.name = recording.plan.schedule;
   run.timeline = std::move(recording.timeline);
-  if (!knows_last_inputs(run.timeline)) {
+  if (std::ranges::all_of(run.timeline.last_input, [](TaskId input) { return input == no_task; })) {
     find_last_inputs(recording.plan, run.timeline);
     run.notes.emplace_back(
         "the timeline does not record which input came last: it is told by ends");

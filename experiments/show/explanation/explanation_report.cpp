@@ -43,11 +43,6 @@ TriedChange now_of(const RunResult& result, const Explanation& explanation) {
   return explanation.now.value_or(TriedChange{.makespan = result.report->makespan});
 }
 
-ordered_json now_json(const TriedChange& now) {
-  return {{"makespan_us", to_us(now.makespan)},
-          {"draws", std::max<std::size_t>(now.draws.size(), 1)}};
-}
-
 ordered_json change_json(const TriedChange& change, const TriedChange& now) {
   const auto pair_json = [](const auto& pair) { return ordered_json{pair.first, pair.second}; };
   return {{"change", change.change.text()},
@@ -266,7 +261,9 @@ ordered_json explanation_json(const RunResult& result, const Explanation& explan
       {"idle_us", to_us(explanation.idle.total())},
       {"idle_by_cause_us", causes_json(explanation.idle)},
       {"gaps", list_json(explanation.gaps, of_gap)},
-      {"now", now_json(now)},
+      {"now",
+       {{"makespan_us", to_us(now.makespan)},
+        {"draws", std::max<std::size_t>(now.draws.size(), 1)}}},
       {"changes", list_json(explanation.changes, of_change)},
       {"advice", explanation.advice},
       {"notes", explanation.notes},

@@ -17,10 +17,6 @@ std::vector<std::vector<Stage>> stages_of_ranks(const Plan& plan) {
   return stages;
 }
 
-const MemoryPeak& peak_of(const Report& report, Rank rank) {
-  return report.ranks[index(rank)].memory;
-}
-
 template <class Bytes>
 double mean_over_ranks(const Report& report, Bytes bytes) {
   double sum = 0;
@@ -32,17 +28,12 @@ std::vector<KindAboveMean> above_mean(const Report& report, Rank worst) {
   std::vector<KindAboveMean> all;
   for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
     const auto of_kind = [&](const MemoryPeak& peak) { return peak.by_kind[kind]; };
-    const double above =
-        static_cast<double>(of_kind(peak_of(report, worst))) - mean_over_ranks(report, of_kind);
+    const double above = static_cast<double>(of_kind(report.ranks[index(worst)].memory)) -
+                         mean_over_ranks(report, of_kind);
     if (above != 0) all.push_back({BufferKind{kind}, above});
   }
   std::ranges::stable_sort(all, std::greater{}, &KindAboveMean::bytes);
   return all;
-}
-
-MemoryAim aim_of(const std::optional<MemoryWord>& word) {
-  if (!word) return MemoryAim::hold;
-  return *word == MemoryWord::fits ? MemoryAim::buy : MemoryAim::fit;
 }
 
 bool helps(const TriedChange& change, MemoryAim aim, std::uint64_t peak, Time makespan) {
@@ -111,7 +102,7 @@ MemoryExplanation explain_memory(const Scenario& scenario, const RunResult& resu
   all.worst = worst_of(report);
   all.mean_bytes = mean_over_ranks(report, [](const MemoryPeak& peak) { return peak.bytes; });
   all.above_mean = above_mean(report, all.worst);
-  all.aim = aim_of(all.word);
+  if (all.word) all.aim = *all.word == MemoryWord::fits ? MemoryAim::buy : MemoryAim::fit;
   add_changes(scenario, result, all);
   all.not_modelled = not_modelled(result.layout.memory, report);
   return all;

@@ -10,11 +10,6 @@ namespace {
 
 constexpr const char* library_name = "libcairo.so.2";
 
-void* open_library() {
-  if (void* library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL)) return library;
-  throw std::runtime_error(fmt::format("pictures need Cairo: {}", dlerror()));
-}
-
 template <class Function>
 void find(void* library, const char* name, Function& function) {
   void* const found = dlsym(library, name);
@@ -25,7 +20,10 @@ void find(void* library, const char* name, Function& function) {
 }
 
 Cairo load() {
-  void* const library = open_library();
+  void* const library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    throw std::runtime_error(fmt::format("pictures need Cairo: {}", dlerror()));
+  }
   Cairo functions{};
 #define PENSTOCK_FIND(name) find(library, "cairo_" #name, functions.name);
   PENSTOCK_CAIRO_FUNCTIONS(PENSTOCK_FIND)

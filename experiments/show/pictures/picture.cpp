@@ -109,13 +109,6 @@ constexpr std::array length_units{LengthUnit{"px", 1}, LengthUnit{"mm", 96 / 25.
                                   LengthUnit{"cm", 96 / 2.54}, LengthUnit{"in", 96},
                                   LengthUnit{"pt", 96.0 / 72}};
 
-/// Marks drawn for paper, with the colours of a theme.
-std::vector<Mark> in_theme(std::vector<Mark> marks, PictureTheme theme) {
-  if (theme == PictureTheme::light) return marks;
-  for (Mark& mark : marks) std::visit(Darkening{}, mark);
-  return marks;
-}
-
 }  // namespace
 
 PictureFormat picture_format(const std::string& path) {
@@ -166,7 +159,10 @@ std::string render(PictureFormat format, const Page& page) {
   check_side("high", height);
   std::vector<Mark> marks{FilledBoxes{{{0, 0, page.width + 1, page.height + 1}}, paper}};
   marks.insert(marks.end(), page.canvas.marks().begin(), page.canvas.marks().end());
-  marks = in_theme(std::move(marks), page.theme);
+  // Marks are drawn for paper.
+  if (page.theme != PictureTheme::light) {
+    for (Mark& mark : marks) std::visit(Darkening{}, mark);
+  }
   return marked(format, format == PictureFormat::svg
                             ? svg_of(marks, width, height, page.scale)
                             : render_on_cairo(format, width, height, page.scale, marks));

@@ -172,10 +172,6 @@ std::string memory_table(const Report& report, const ShownRanks& ranks) {
 /// With hundreds of ranks, the worst ones suffice.
 constexpr std::size_t most_findings = 10;
 
-const MemoryPeak& peak_of(const RunResult& result, const Finding& finding) {
-  return result.report->ranks[index(*finding.rank)].memory;
-}
-
 /// Out-of-memory findings of this run, worst first. Findings of a training phase belong to another
 /// run.
 std::vector<Finding> ranks_without_memory(const RunResult& result) {
@@ -209,13 +205,14 @@ std::string memory_rows(const RunResult& result, const std::vector<Finding>& ran
   const std::size_t shown = options.all ? ranks.size() : std::min(ranks.size(), most_findings);
   TableRows rows;
   for (std::size_t i = 0; i < shown; ++i) {
-    const MemoryPeak& peak = peak_of(result, ranks[i]);
-    const std::uint64_t needed = result.memory[index(*ranks[i].rank)].interval.least;
-    rows.push_back({fmt::format("rank {}", index(*ranks[i].rank)),
-                    bytes_of_rank_text(needed, capacity),
+    const std::uint32_t rank = index(*ranks[i].rank);
+    const std::uint64_t needed = result.memory[rank].interval.least;
+    rows.push_back({fmt::format("rank {}", rank), bytes_of_rank_text(needed, capacity),
                     bytes_of_rank_text(needed - usable, capacity) + " over",
                     fmt::format("from {} {} on", time_text(*ranks[i].time, unit), unit.name)});
-    if (options.verbose) rows.back().push_back(peak_text(result, peak, unit));
+    if (options.verbose) {
+      rows.back().push_back(peak_text(result, result.report->ranks[rank].memory, unit));
+    }
   }
   std::string text = aligned(rows, {3, 4});
   if (shown == ranks.size()) return text;

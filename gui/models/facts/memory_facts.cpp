@@ -16,13 +16,6 @@ const MemoryLane* lane_of(const PaintedRun& run, std::uint32_t rank) {
   return known ? &run.memory->ranks[rank] : nullptr;
 }
 
-void tell_kinds(const RunMemory& memory, const HeldMemory& now, Facts& facts) {
-  for (const BufferKind kind : memory.kinds) {
-    const std::uint64_t bytes = now.by_kind[static_cast<std::size_t>(kind)];
-    if (bytes > 0) facts.all.push_back({std::string(name(kind)), bytes_text(bytes)});
-  }
-}
-
 std::string signed_bytes(std::uint64_t from, std::uint64_t to) {
   if (to == from) return "±0";
   return to < from ? "-" + bytes_text(from - to) : "+" + bytes_text(to - from);
@@ -131,7 +124,10 @@ Facts facts_of_memory(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run
   if (now == nullptr) return {};
   Facts facts{fmt::format("{} at {} holds {}{}", seen.rank_name(rank, run), short_time(time),
                           bytes_text(now->bytes), of_capacity(*of.run))};
-  tell_kinds(*of.memory, *now, facts);
+  for (const BufferKind kind : of.memory->kinds) {
+    const std::uint64_t bytes = now->by_kind[static_cast<std::size_t>(kind)];
+    if (bytes > 0) facts.all.push_back({std::string(name(kind)), bytes_text(bytes)});
+  }
   if (!facts.all.empty()) {
     facts.line = facts.title + ": " +
                  joined(facts.all, [](const Fact& kind) { return kind.name + " " + kind.text; });

@@ -92,15 +92,6 @@ std::vector<TwoAmounts> by_rank(const ViewedRun& a, const ViewedRun& now, Value 
   return any ? all : std::vector<TwoAmounts>{};
 }
 
-std::vector<TwoAmounts> idle_by_rank(const ViewedRun& a, const ViewedRun& now) {
-  return by_rank(a, now, [](const RankReport& rank) { return rank.idle.picoseconds; });
-}
-
-std::vector<TwoAmounts> memory_by_rank(const ViewedRun& a, const ViewedRun& now) {
-  return by_rank(
-      a, now, [](const RankReport& rank) { return static_cast<std::int64_t>(rank.memory.bytes); });
-}
-
 std::vector<TwoAmounts> links_of(const ViewedRun& a, const ViewedRun& now) {
   std::vector<TwoAmounts> all;
   std::map<std::string, std::size_t> place;
@@ -186,10 +177,14 @@ IdleCauses idle_of_all(const ViewedRun& run) {
 }
 
 std::vector<AmountGroup> changes_of(const ViewedRun& a, const ViewedRun& now) {
+  const auto idle = [](const RankReport& rank) { return rank.idle.picoseconds; };
+  const auto peak = [](const RankReport& rank) {
+    return static_cast<std::int64_t>(rank.memory.bytes);
+  };
   std::vector<AmountGroup> groups{{"kinds of op, on all ranks", false, kinds_of(a, now)},
                                   {"idle time by cause, on all ranks", false, causes_of(a, now)},
-                                  {"idle time by rank", false, idle_by_rank(a, now)},
-                                  {"peak memory by rank", true, memory_by_rank(a, now)},
+                                  {"idle time by rank", false, by_rank(a, now, idle)},
+                                  {"peak memory by rank", true, by_rank(a, now, peak)},
                                   {"busy time by link", false, links_of(a, now)}};
   std::erase_if(groups, [](const AmountGroup& group) { return group.changes.empty(); });
   return groups;

@@ -69,14 +69,6 @@ Costs costs_of(const Plan& plan, const Timeline& timeline) {
   return costs;
 }
 
-/// The peak of each rank, of what a recording has of memory over time: the sum of all kinds.
-void take_peaks(const std::vector<MemorySample>& samples, Report& report) {
-  for (const MemorySample& sample : samples) {
-    MemoryPeak& peak = report.ranks[index(sample.rank)].memory;
-    if (sample.bytes > peak.bytes) peak = {.bytes = sample.bytes, .time = sample.time};
-  }
-}
-
 std::string recorded_text(const ViewedRun& run) {
   const Bubble& bubble = run.report.bubble;
   const TimeUnit unit = unit_for(run.report.makespan);
@@ -150,7 +142,11 @@ ViewedRunPtr viewed(Recording recording, std::string source,
   run->timeline = std::move(recording.timeline);
   Costs costs = costs_of(run->plan, run->timeline);
   run->report = summarize(run->plan, costs, run->timeline);
-  take_peaks(run->timeline.memory, run->report);
+  // A recording has the sum of all kinds of memory over time.
+  for (const MemorySample& sample : run->timeline.memory) {
+    MemoryPeak& peak = run->report.ranks[index(sample.rank)].memory;
+    if (sample.bytes > peak.bytes) peak = {.bytes = sample.bytes, .time = sample.time};
+  }
   // Arrays by task are made anew by who needs them; there are many tasks.
   run->text = recorded_text(*run);
   run->costs = std::move(costs);

@@ -105,11 +105,6 @@ IdlePiece idle_piece(const RunLanes& lanes, std::uint32_t rank, std::size_t i) {
   return {rank, idle.begin_at(i), idle.end_at(i), cause_of(idle.tag[i]), next_of(idle.tag[i])};
 }
 
-/// Whether a piece belongs to the gap before it.
-bool continues(const IdlePiece& gap, const IdlePiece& piece) {
-  return gap.end == piece.begin && gap.next == piece.next;
-}
-
 }  // namespace
 
 TaskId OpSteps::in_lane(TaskId task, bool forward) const {
@@ -203,7 +198,8 @@ std::vector<IdlePiece> longest_gaps(const RunLanes& lanes, std::size_t most) {
     for (std::size_t i = 0; i < lanes.ranks[rank].idle.size(); ++i) {
       const IdlePiece piece = idle_piece(lanes, rank, i);
       const std::int64_t length = piece.end - piece.begin;
-      const bool goes_on = i > 0 && continues(gaps.back(), piece);
+      const bool goes_on =
+          i > 0 && gaps.back().end == piece.begin && gaps.back().next == piece.next;
       if (!goes_on) gaps.push_back(piece);
       if (!goes_on || length > longest) {
         longest = length;

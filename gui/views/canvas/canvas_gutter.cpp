@@ -28,8 +28,6 @@ QString short_overflow(std::uint64_t bytes, std::uint64_t capacity) {
   return most.front() + unit + " of " + all.join(' ');
 }
 
-QString short_share(double share) { return QString("%1 %").arg(100 * share, 0, 'f', 0); }
-
 }  // namespace
 
 std::pair<std::uint32_t, std::uint8_t> selected_lane(const CanvasScene& scene) {
@@ -148,7 +146,8 @@ void CanvasGutter::paint_bar(double share, QRectF room) {
 /// "37 % idle ▇▁", and the memory at the right.
 void CanvasGutter::paint_use(const RankSummary& facts, QRectF line, bool with_memory) {
   const QFontMetrics metrics(painter_.font());
-  const QString idle = short_share(facts.idle) + (with_memory ? "" : " idle");
+  const QString idle =
+      QString("%1 %").arg(100 * facts.idle, 0, 'f', 0) + (with_memory ? "" : " idle");
   painter_.setPen(qt_colour(scene_.colours().faint_ink));
   painter_.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, idle);
   const double left = line.left() + metrics.horizontalAdvance(idle) + 5;

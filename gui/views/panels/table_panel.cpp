@@ -60,11 +60,6 @@ QString plain_heading(QTreeWidgetItem& header, int column) {
   return header.data(column, Qt::UserRole).toString();
 }
 
-QString signed_text(double number, const QString& size) {
-  if (number == 0) return "±0";
-  return number > 0 ? "+" + size : size;
-}
-
 bool has_unit(const NumberedCell& cell) { return cell.kind >= NumberKind::time; }
 
 /// Four significant digits in a unit; 0 is 0.
@@ -73,7 +68,8 @@ QString text_of(const NumberedCell& cell) {
   const QString text =
       has_unit(cell) ? qt_text(number_text(cell.number / cell.unit))
                      : QString::number(cell.number, 'f', cell.kind == NumberKind::share ? 1 : 0);
-  return cell.differs ? signed_text(cell.number, text) : text;
+  if (cell.differs && cell.number == 0) return "±0";
+  return cell.differs && cell.number > 0 ? "+" + text : text;
 }
 
 /// Gives a column its unit. One without anything is hidden.
@@ -171,11 +167,6 @@ NumberedRow* add_row(ListRows& rows) {
   auto* row = new NumberedRow;
   rows << row;
   return row;
-}
-
-void start_rows(QTreeWidget& table) {
-  table.setSortingEnabled(false);
-  table.clear();
 }
 
 void finish_rows(QTreeWidget& table) {
@@ -276,7 +267,8 @@ void TablePanel::showEvent(QShowEvent* event) {
 
 void TablePanel::add_rows() {
   if (!waiting_) return;
-  start_rows(*table_);
+  table_->setSortingEnabled(false);
+  table_->clear();
   ListRows rows;
   all_ = std::exchange(waiting_, {})(rows);
   shown_ = static_cast<std::size_t>(rows.size());

@@ -5,10 +5,6 @@
 namespace penstock {
 namespace {
 
-Qt::DockWidgetArea area_of(PanelGroup group) {
-  return group == PanelGroup::below ? Qt::BottomDockWidgetArea : Qt::RightDockWidgetArea;
-}
-
 constexpr int height_below = 210;
 constexpr int width_beside = 340;
 
@@ -51,7 +47,8 @@ void PanelStrip::add(const QString& title, QWidget* content, PanelGroup group) {
   auto* dock = new QDockWidget(title, &window_);
   dock->setObjectName(title);
   dock->setWidget(content);
-  window_.addDockWidget(area_of(group), dock);
+  const bool is_below = group == PanelGroup::below;
+  window_.addDockWidget(is_below ? Qt::BottomDockWidgetArea : Qt::RightDockWidgetArea, dock);
   const auto first = std::find(groups_.begin(), groups_.end(), group);
   // Those of a group share one place and its size.
   if (first != groups_.end()) {

@@ -19,20 +19,16 @@
 #include "sim/base/error.hpp"
 
 namespace penstock {
-namespace {
-
-/// The first suffix that a filter of a file dialog names: "png" of "PNG (*.png);;SVG (*.svg)".
-QString suffix_of(const QString& kinds) {
-  return QRegularExpression("\\*\\.(\\w+)").match(kinds).captured(1);
-}
-
-}  // namespace
 
 void RunFiles::save_as(const QString& title, const QString& kinds,
                        const std::function<void(const std::string& path)>& write) {
   QFileDialog dialog(&window_, title, {}, kinds);
   dialog.setAcceptMode(QFileDialog::AcceptSave);
-  const auto choose = [&](const QString& kind) { dialog.setDefaultSuffix(suffix_of(kind)); };
+  // The first suffix that a filter names: "png" of "PNG (*.png);;SVG (*.svg)".
+  const QRegularExpression suffix("\\*\\.(\\w+)");
+  const auto choose = [&](const QString& kind) {
+    dialog.setDefaultSuffix(suffix.match(kind).captured(1));
+  };
   choose(kinds);
   QObject::connect(&dialog, &QFileDialog::filterSelected, &dialog, choose);
   if (dialog.exec() != QDialog::Accepted) return;

@@ -101,10 +101,6 @@ bool same_place(const std::pair<double, double>& a, const std::pair<double, doub
   return a.first == b.first && std::abs(a.second - b.second) < rounding;
 }
 
-bool same_places(const Points& a, const Points& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_place);
-}
-
 /// Series with identical points would hide each other, so they share a line and a legend entry.
 /// Those without any have none.
 std::vector<BubbleSeries> lines_of(const std::vector<BubbleSeries>& all) {
@@ -114,7 +110,8 @@ std::vector<BubbleSeries> lines_of(const std::vector<BubbleSeries>& all) {
   for (const BubbleSeries& series : all) {
     if (series.simulated.empty() && series.closed_form.empty()) continue;
     const auto same = std::find_if(lines.begin(), lines.end(), [&](const BubbleSeries& line) {
-      return !line.simulated.empty() && same_places(line.simulated, series.simulated);
+      return !line.simulated.empty() &&
+             std::ranges::equal(line.simulated, series.simulated, same_place);
     });
     if (same == lines.end()) {
       lines.push_back(series);
