@@ -88,20 +88,14 @@ ByteWriter body_of(const std::map<std::string, std::string>& environment) {
   return out;
 }
 
-std::map<std::string, std::string> environment_in(const ControlMessage& message) {
-  ByteReader in(message.body);
-  std::map<std::string, std::string> environment;
-  for (std::uint32_t left = in.count(8); left > 0; --left) {
-    const std::string name = in.text();
-    environment[name] = in.text();
-  }
-  return environment;
-}
-
 std::map<std::string, std::string> merged_environment(const std::vector<ControlMessage>& answers) {
   std::map<std::string, std::vector<std::string>> values;
   for (const ControlMessage& answer : answers) {
-    for (const auto& [name, value] : environment_in(answer)) values[name].push_back(value);
+    ByteReader in(answer.body);
+    for (std::uint32_t left = in.count(8); left > 0; --left) {
+      const std::string name = in.text();
+      values[name].push_back(in.text());
+    }
   }
   std::map<std::string, std::string> all;
   for (const auto& [name, each] : values) {

@@ -78,8 +78,7 @@ struct PartRun {
 ByteWriter body_of(const std::vector<std::uint16_t>& ports);
 std::vector<std::uint16_t> ports_in(const ControlMessage& message);
 ByteWriter body_of(const std::map<std::string, std::string>& environment);
-std::map<std::string, std::string> environment_in(const ControlMessage& message);
-/// Merges environments; entries that differ are listed by process.
+/// Merges the environments of processes; entries that differ are listed by process.
 std::map<std::string, std::string> merged_environment(const std::vector<ControlMessage>& answers);
 ByteWriter body_of(const std::vector<Time>& profile);
 std::vector<Time> profile_in(const ControlMessage& message);

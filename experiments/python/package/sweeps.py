@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core
@@ -36,23 +37,20 @@ class Sweep:
 
     def __init__(self, core: _core.SweepRows) -> None:
         self._core = core
-        self._table: Table | None = None
 
     @property
     def with_result(self) -> int:
         """Rows that have a result. The others have findings, and no step time."""
         return self._core.with_result
 
-    @property
+    @cached_property
     def table(self) -> Table:
         """The rows as columns.
 
         Those of the configuration are named by their pointers, those of the result
         as in `penstock run --json`: `makespan_us`, `bubble.of_makespan`.
         """
-        if self._table is None:
-            self._table = Table(self._core.table())
-        return self._table
+        return Table(self._core.table())
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -240,17 +240,12 @@ Costs Changes::costs_with(const Change& change) const {
   return costs;
 }
 
-Conditions Changes::conditions_with(const Change& change) const {
-  Conditions conditions = result_.conditions;
-  if (change.kind == Change::Kind::network_link) {
-    conditions.network.links[change.number].bandwidth_bytes_per_s /= shorter;
-  }
-  return conditions;
-}
-
 std::optional<Time> Changes::makespan_with(const Change& change) {
   changed_.costs = costs_with(change);
-  changed_.conditions = conditions_with(change);
+  changed_.conditions = result_.conditions;
+  if (change.kind == Change::Kind::network_link) {
+    changed_.conditions.network.links[change.number].bandwidth_bytes_per_s /= shorter;
+  }
   if (result_.replica && !result_.batch) {
     return makespan_among_replicas(result_.layout, changed_);
   }

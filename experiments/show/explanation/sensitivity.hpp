@@ -67,7 +67,6 @@ class Changes {
   bool takes_time(std::uint32_t work) const;
   void add_compute(std::uint32_t work, std::vector<Change>& changes) const;
   Costs costs_with(const Change& change) const;
-  Conditions conditions_with(const Change& change) const;
 
   const RunResult& result_;
   const Plan& plan_;

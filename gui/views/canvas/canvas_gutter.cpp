@@ -132,10 +132,6 @@ QString CanvasGutter::rank_name(const LaneRow& row) const {
   return name + " · " + qt_text(facts->holds);
 }
 
-bool CanvasGutter::is_selected(const LaneRow& row) const {
-  return selected_lane(scene_) == std::pair(row.rank, row.run);
-}
-
 void CanvasGutter::paint_bar(double share, QRectF room) {
   const Theme& colours = scene_.colours();
   painter_.fillRect(room, qt_colour(mix(colours.panel, colours.ink, 0.12)));
@@ -175,7 +171,8 @@ void CanvasGutter::paint_rank(const LaneRow& row, QRectF room) {
     line.translate(0, line_);
   };
   const bool overflows = facts != nullptr && facts->overflows;
-  Colour of_rank = is_selected(row) ? scene_.colours().accent : scene_.colours().ink;
+  const bool is_selected = selected_lane(scene_) == std::pair(row.rank, row.run);
+  Colour of_rank = is_selected ? scene_.colours().accent : scene_.colours().ink;
   const bool named = is_lanes(*scene_.run(row.run).run) || !is_there(row);
   if (!is_there(row)) of_rank = scene_.colours().faint_ink;
   if (lines == 1) {

@@ -22,7 +22,6 @@ class CanvasGutter : CanvasParts {
   QString rank_number(const LaneRow& row) const;
   bool is_there(const LaneRow& row) const;
   QString rank_name(const LaneRow& row) const;
-  bool is_selected(const LaneRow& row) const;
 
   const CanvasScene& scene_;
   QPainter& painter_;

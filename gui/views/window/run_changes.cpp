@@ -122,13 +122,6 @@ void RunChanges::show_change_problem(const QString& problem, Origin origin) {
   if (origin == Origin::editor) scenario_panel_->show_fault(problem);
 }
 
-/// What was simulated briefly while the hand moved, whole. A run that is still to come rests later.
-void RunChanges::complete_run(OpenRun& open) {
-  if (!open.run->brief || runs_.makes_run(open)) return;
-  change_run(
-      open, [run = open.run] { return whole(run); }, Origin::rest);
-}
-
 void RunChanges::remember(OpenRun& open, RunBefore before) {
   open.changes.past.push_back(std::move(before));
   keep_within(most_bytes, open.changes.past);
@@ -228,9 +221,13 @@ void RunChanges::move_op(bool later) {
       });
 }
 
+/// What was simulated briefly while the hand moved, whole. A run that is still to come rests later.
 void RunChanges::hands_rest() {
   turning_ = false;
-  if (now() != nullptr) complete_run(*now());
+  OpenRun* const open = now();
+  if (open == nullptr || !open->run->brief || runs_.makes_run(*open)) return;
+  change_run(
+      *open, [run = open->run] { return whole(run); }, Origin::rest);
 }
 
 void RunChanges::grab_op(OpenRun& open) {

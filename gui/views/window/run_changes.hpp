@@ -54,7 +54,6 @@ class RunChanges : RunController {
   void change_run(OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin, Then then = {});
   Then saying_order_dropped(const OpenRun& open) const;
   void show_change_problem(const QString& problem, Origin origin);
-  void complete_run(OpenRun& open);
   void remember(OpenRun& open, RunBefore before);
   void end_drag(OpenRun& open, const ViewedRunPtr& from);
 

@@ -250,30 +250,25 @@ void RunFiles::open_later(const QStringList& paths,
         return [this, paths, runs = std::move(runs), problem, then] {
           show_opening(false);
           show_message(problem);
-          if (!paths.isEmpty()) tell_problem(problem, paths);
+          if (!paths.isEmpty()) {
+            const Remedy remedy = remedy_of(local_paths(paths));
+            on_problem(problem, qt_text(remedy.label),
+                       [this, remedy, paths] { mend(remedy, paths); });
+          }
           if (problem.isEmpty()) runs_.guarded([&] { then(runs); });
-          open_next();
+          if (opened_next_.empty()) return;
+          const auto next = std::move(opened_next_.front());
+          opened_next_.erase(opened_next_.begin());
+          next();
         };
       },
       0);
-}
-
-void RunFiles::open_next() {
-  if (opened_next_.empty()) return;
-  const auto next = std::move(opened_next_.front());
-  opened_next_.erase(opened_next_.begin());
-  next();
 }
 
 void RunFiles::show_opening(bool is_opening) {
   cancel_->setVisible(is_opening);
   progress_->setVisible(is_opening);
   progress_->setRange(0, 0);  // until it is known how much is left
-}
-
-void RunFiles::tell_problem(const QString& problem, const QStringList& paths) {
-  const Remedy remedy = remedy_of(local_paths(paths));
-  on_problem(problem, qt_text(remedy.label), [this, remedy, paths] { mend(remedy, paths); });
 }
 
 void RunFiles::mend(const Remedy& remedy, const QStringList& paths) {

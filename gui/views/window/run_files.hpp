@@ -67,10 +67,8 @@ class RunFiles : RunController {
   void open_later(const QStringList& paths,
                   std::function<std::vector<ViewedRunPtr>(OnProgress)> read, OnRuns then,
                   const QString& what = {});
-  void open_next();
   OnProgress progress_of(const std::shared_ptr<std::atomic<bool>>& cancelled);
   void show_opening(bool is_opening);
-  void tell_problem(const QString& problem, const QStringList& paths);
   void mend(const Remedy& remedy, const QStringList& paths);
   void show_recent();
   /// Asks for a file and calls `write`. The first kind of file is the default.

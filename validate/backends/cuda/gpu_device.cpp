@@ -155,7 +155,8 @@ GpuDevice::GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t l
     const SmShares refused = shares_;
     if (!divide(LinkSms::group, work)) shares_ = refused;
   }
-  if (!is_partitioned()) make_plain_lanes();
+  if (is_partitioned()) return;
+  while (lanes_.size() < ranks + links) lanes_.push_back(make_stream(calls));
 }
 
 /// Returns whether ranks have SMs of their own; else there are no lanes, and `shares_` says why.
@@ -224,10 +225,6 @@ void GpuDevice::wait_for(GpuStream stream, const char* doing, std::optional<std:
                          const char* file, int line) const {
   const int error = watch_->during(doing, [&] { return calls_->synchronize(stream); });
   check(*calls_, error, doing, number, file, line);
-}
-
-void GpuDevice::make_plain_lanes() {
-  while (lanes_.size() < rank_count_ + link_count_) lanes_.push_back(make_stream(*calls_));
 }
 
 std::string_view GpuDevice::mode() const {

@@ -105,7 +105,6 @@ class GpuDevice {
   void make_green_lanes();
   void try_lanes();
   void pass_lanes(GpuEvent start, const std::vector<GpuOwner<GpuEventTag>>& ends);
-  void make_plain_lanes();
 
   const GpuCalls* calls_;
   std::unique_ptr<GpuWatch> watch_;
