@@ -8,6 +8,20 @@
 namespace penstock {
 namespace {
 
+/// Words of each transfer's tensor for busy kernels: those of the job's largest tensor, limited by
+/// the space of all boxes. The job states how long a tensor takes, so its size may be smaller.
+std::size_t busy_tensor_words(const Job& job) {
+  constexpr std::uint64_t most_words = std::uint64_t{1} << 23;
+  std::uint64_t bytes = 0;
+  const std::size_t classes = job.priced.plan.classes.size();
+  for (std::size_t work = 0; work < classes; ++work) {
+    bytes = std::max(bytes, job.tensor_bytes(work));
+  }
+  const std::uint64_t room = most_words / std::max<std::uint64_t>(job.priced.plan.tasks(), 1);
+  return std::clamp<std::uint64_t>(bytes / 8, 1,
+                                   std::min<std::uint64_t>(job.most_tensor_words, room));
+}
+
 std::variant<BusyBody, LayeredBody> body_of(const Job& job, Rank rank, const BusySteps& steps,
                                             const std::vector<std::size_t>& words) {
   if (job.layers) return LayeredBody(job, rank, words);
@@ -29,18 +43,6 @@ std::vector<std::size_t> tensor_words(const Job& job) {
 RankBody::RankBody(const Job& job, Rank rank, const BusySteps& steps,
                    const std::vector<std::size_t>& words)
     : body_(body_of(job, rank, steps, words)) {}
-
-std::size_t busy_tensor_words(const Job& job) {
-  constexpr std::uint64_t most_words = std::uint64_t{1} << 23;
-  std::uint64_t bytes = 0;
-  const std::size_t classes = job.priced.plan.classes.size();
-  for (std::size_t work = 0; work < classes; ++work) {
-    bytes = std::max(bytes, job.tensor_bytes(work));
-  }
-  const std::uint64_t room = most_words / std::max<std::uint64_t>(job.priced.plan.tasks(), 1);
-  return std::clamp<std::uint64_t>(bytes / 8, 1,
-                                   std::min<std::uint64_t>(job.most_tensor_words, room));
-}
 
 BusySteps busy_steps(const Job& job) {
   const double steps_per_ns = spin_steps_per_ns();

@@ -11,10 +11,6 @@
 
 namespace penstock {
 
-/// Words of each transfer's tensor for busy kernels: those of the job's largest tensor, limited by
-/// the space of all boxes. The job states how long a tensor takes, so its size may be smaller.
-std::size_t busy_tensor_words(const Job& job);
-
 /// Busy-kernel steps of a job on this machine.
 struct BusySteps {
   std::vector<std::uint64_t> of_class;  // by work class

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <optional>
 
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "sim/report/idle.hpp"
@@ -14,6 +15,39 @@ namespace penstock {
 namespace {
 
 std::int64_t size_of(Time time) { return std::llabs(time.picoseconds); }
+
+/// The larger of what an op adds itself, if that is more than the tolerance; else the reason of the
+/// comparison. Nothing if it has not moved.
+std::optional<MovedBy> moved_by(const OpDifference& op, Time tolerance) {
+  const std::int64_t length = size_of(op.duration());
+  const std::int64_t wait = size_of(op.wait);
+  if (std::max(length, wait) > tolerance.picoseconds) {
+    return length >= wait ? MovedBy::length : MovedBy::wait;
+  }
+  switch (op.reason) {
+    case Reason::none:
+      return std::nullopt;
+    case Reason::duration:
+      return MovedBy::length;
+    case Reason::wait:
+      return MovedBy::wait;
+    case Reason::input:
+      return MovedBy::input;
+    case Reason::before:
+      return MovedBy::before;
+    case Reason::order:
+      return MovedBy::order;
+    case Reason::place:
+      return MovedBy::place;
+  }
+  return std::nullopt;
+}
+
+/// By how much: what it adds itself, or by how much it ends later.
+Time moved_part(const OpDifference& op, MovedBy cause) {
+  if (cause == MovedBy::length) return op.duration();
+  return cause == MovedBy::wait ? op.wait : op.end;
+}
 
 std::vector<OpDifference> largest(std::vector<const OpDifference*>& ops, MovedBy cause,
                                   std::size_t most) {
@@ -121,36 +155,6 @@ const char* name(MovedBy cause) {
       "another op before it",       "on another rank or link",
       "the op before it has moved", "an input has moved"};
   return names[static_cast<std::size_t>(cause)];
-}
-
-std::optional<MovedBy> moved_by(const OpDifference& op, Time tolerance) {
-  const std::int64_t length = size_of(op.duration());
-  const std::int64_t wait = size_of(op.wait);
-  if (std::max(length, wait) > tolerance.picoseconds) {
-    return length >= wait ? MovedBy::length : MovedBy::wait;
-  }
-  switch (op.reason) {
-    case Reason::none:
-      return std::nullopt;
-    case Reason::duration:
-      return MovedBy::length;
-    case Reason::wait:
-      return MovedBy::wait;
-    case Reason::input:
-      return MovedBy::input;
-    case Reason::before:
-      return MovedBy::before;
-    case Reason::order:
-      return MovedBy::order;
-    case Reason::place:
-      return MovedBy::place;
-  }
-  return std::nullopt;
-}
-
-Time moved_part(const OpDifference& op, MovedBy cause) {
-  if (cause == MovedBy::length) return op.duration();
-  return cause == MovedBy::wait ? op.wait : op.end;
 }
 
 std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +14,6 @@ enum class MovedBy : std::uint8_t { length, wait, order, place, before, input };
 constexpr std::size_t moved_by_count = 6;
 /// "longer or shorter itself", "an input came at another time", …
 const char* name(MovedBy cause);
-/// The larger of what an op adds itself, if that is more than the tolerance; else the reason of the
-/// comparison. Nothing if it has not moved.
-std::optional<MovedBy> moved_by(const OpDifference& op, Time tolerance);
-/// By how much: what it adds itself, or by how much it ends later.
-Time moved_part(const OpDifference& op, MovedBy cause);
 
 /// Ops that moved by one cause, and those of them that moved most.
 struct MovedOps {

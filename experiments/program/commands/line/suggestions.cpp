@@ -23,6 +23,14 @@ namespace {
 
 using nlohmann::json;
 
+/// Machines of the catalogue, and cost models.
+std::vector<std::string> suggested_hardware(std::string_view typed) {
+  std::vector<std::string> names = words_of(cost_model_entries());
+  const std::vector<std::string> machines = suggested_machines(typed);
+  names.insert(names.end(), machines.begin(), machines.end());
+  return names;
+}
+
 std::vector<std::string> policies(std::string_view) { return words_of(policy_entries()); }
 std::vector<std::string> devices(std::string_view) {
   return split_names(names_of_items(read_catalogue(), "device"));
@@ -126,13 +134,6 @@ std::vector<std::string> suggested_machines(std::string_view) {
   for (const auto& [name, item] : read_catalogue()) {
     if (item.is == "machine" || item.is == "device") names.push_back(name);
   }
-  return names;
-}
-
-std::vector<std::string> suggested_hardware(std::string_view typed) {
-  std::vector<std::string> names = words_of(cost_model_entries());
-  const std::vector<std::string> machines = suggested_machines(typed);
-  names.insert(names.end(), machines.begin(), machines.end());
   return names;
 }
 

@@ -30,8 +30,6 @@ std::vector<std::string> suggested_schedules(std::string_view typed);
 std::vector<std::string> suggested_schedule_lists(std::string_view typed);
 /// The same, or "all".
 std::vector<std::string> suggested_schedules_or_all(std::string_view typed);
-/// Machines of the catalogue, and cost models.
-std::vector<std::string> suggested_hardware(std::string_view typed);
 /// Machines of the catalogue.
 std::vector<std::string> suggested_machines(std::string_view typed);
 std::vector<std::string> suggested_partitioners(std::string_view typed);

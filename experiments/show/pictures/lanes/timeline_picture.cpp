@@ -47,6 +47,50 @@ bool is_numbered(const Cell& cell) {
   return cell.microbatch && std::get<ActionKind>(cell.kind).pass != Pass::update;
 }
 
+bool is_move(Pass pass) { return pass == Pass::send_evicted || pass == Pass::send_loaded; }
+
+/// A pass that recomputes its activation includes the time of both.
+std::string legend_name(const Plan& plan, Pass pass) {
+  const bool recomputes =
+      std::any_of(plan.classes.begin(), plan.classes.end(),
+                  [pass](const WorkClass& work) { return work.pass == pass && work.recomputes; });
+  return std::string(pass_name(pass)) + (recomputes ? " with recomputation" : "");
+}
+
+/// Legend entries of passes by chunk; with `idle`, one for idle time without causes.
+std::vector<LegendEntry> pass_entries(const Plan& plan, const std::set<Pass>& passes, bool idle) {
+  const std::uint32_t chunks = most_chunks(plan);
+  std::vector<LegendEntry> entries;
+  for (const Pass pass : passes) {
+    const bool plain = is_tail(pass) || is_move(pass);
+    Swatch swatch{{}, plain ? "" : std::string(letters(pass))};
+    const std::uint32_t shades = plain ? 1 : chunks;
+    for (std::uint32_t c = 0; c < shades; ++c)
+      swatch.colours.push_back(pass_colour(pass, c, chunks));
+    if (is_move(pass)) swatch.outline = move_outline(pass == Pass::send_loaded);
+    entries.push_back(legend_entry(swatch, legend_name(plan, pass)));
+  }
+  if (idle) entries.push_back(legend_entry({{idle_ground}, "", idle_hatch}, "idle"));
+  return entries;
+}
+
+/// Legend entries of idle causes and, if drawn, of the critical path.
+std::vector<LegendEntry> cause_entries(const Plan& plan, const std::set<IdleCause>& causes,
+                                       bool critical_path) {
+  std::vector<LegendEntry> entries;
+  if (!causes.empty()) entries.push_back({0, nullptr, "idle:"});
+  for (const IdleCause cause : causes) {
+    entries.push_back(legend_entry({.colours = {idle_colour(cause)},
+                                    .hatch = idle_lines(idle_colour(cause)),
+                                    .lines = hatch_of(cause)},
+                                   std::string(cause_name(plan, cause))));
+  }
+  if (critical_path) {
+    entries.push_back(legend_entry({{paper}, "", {}, ink}, "critical path"));
+  }
+  return entries;
+}
+
 /// Draws one picture.
 class TimelineDrawing {
  public:
@@ -312,16 +356,6 @@ class TimelineDrawing {
   std::optional<LaneFrame> frame_;
 };
 
-bool is_move(Pass pass) { return pass == Pass::send_evicted || pass == Pass::send_loaded; }
-
-/// A pass that recomputes its activation includes the time of both.
-std::string legend_name(const Plan& plan, Pass pass) {
-  const bool recomputes =
-      std::any_of(plan.classes.begin(), plan.classes.end(),
-                  [pass](const WorkClass& work) { return work.pass == pass && work.recomputes; });
-  return std::string(pass_name(pass)) + (recomputes ? " with recomputation" : "");
-}
-
 }  // namespace
 
 double number_size(double box_width, double box_height, double width_at_1) {
@@ -357,42 +391,10 @@ std::string_view pass_name(Pass pass) {
   return names[static_cast<std::size_t>(pass)];
 }
 
-std::vector<LegendEntry> pass_entries(const Plan& plan, const std::set<Pass>& passes, bool idle) {
-  const std::uint32_t chunks = most_chunks(plan);
-  std::vector<LegendEntry> entries;
-  for (const Pass pass : passes) {
-    const bool plain = is_tail(pass) || is_move(pass);
-    Swatch swatch{{}, plain ? "" : std::string(letters(pass))};
-    const std::uint32_t shades = plain ? 1 : chunks;
-    for (std::uint32_t c = 0; c < shades; ++c)
-      swatch.colours.push_back(pass_colour(pass, c, chunks));
-    if (is_move(pass)) swatch.outline = move_outline(pass == Pass::send_loaded);
-    entries.push_back(legend_entry(swatch, legend_name(plan, pass)));
-  }
-  if (idle) entries.push_back(legend_entry({{idle_ground}, "", idle_hatch}, "idle"));
-  return entries;
-}
-
 std::string_view cause_name(const Plan& plan, IdleCause cause) {
   if (plan.class_names.empty()) return name(cause);
   if (cause == IdleCause::warmup) return "before the first";
   return cause == IdleCause::drain ? "after the last" : "unexplained";
-}
-
-std::vector<LegendEntry> cause_entries(const Plan& plan, const std::set<IdleCause>& causes,
-                                       bool critical_path) {
-  std::vector<LegendEntry> entries;
-  if (!causes.empty()) entries.push_back({0, nullptr, "idle:"});
-  for (const IdleCause cause : causes) {
-    entries.push_back(legend_entry({.colours = {idle_colour(cause)},
-                                    .hatch = idle_lines(idle_colour(cause)),
-                                    .lines = hatch_of(cause)},
-                                   std::string(cause_name(plan, cause))));
-  }
-  if (critical_path) {
-    entries.push_back(legend_entry({{paper}, "", {}, ink}, "critical path"));
-  }
-  return entries;
 }
 
 }  // namespace penstock

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "sim/order/schedule.hpp"
 #include "sim/plan/plan.hpp"
@@ -44,12 +42,5 @@ double number_size(double box_width, double box_height, double width_at_1);
 std::string_view pass_name(Pass pass);
 /// "transfer". Of a trace in which no pipeline is found, nothing is known but where ops end.
 std::string_view cause_name(const Plan& plan, IdleCause cause);
-
-/// Legend entries of passes by chunk; with `idle`, one for idle time without causes.
-std::vector<LegendEntry> pass_entries(const Plan& plan, const std::set<Pass>& passes, bool idle);
-
-/// Legend entries of idle causes and, if drawn, of the critical path.
-std::vector<LegendEntry> cause_entries(const Plan& plan, const std::set<IdleCause>& causes,
-                                       bool critical_path);
 
 }  // namespace penstock
