@@ -98,7 +98,7 @@ double op_ns_of(const std::vector<MeasuredRun>& runs, std::uint32_t layers) {
       add_extras(fine, coarse, extras);
     }
   }
-  return extras.empty() ? 0 : std::max(0.0, median(std::move(extras)));
+  return std::max(0.0, median(std::move(extras)));
 }
 
 void merge_slow_links(const std::vector<MeasuredRun>& runs, MergedTimes& merged) {

@@ -39,7 +39,7 @@ std::int64_t usual_lead(const ActionTasks& tasks, const std::vector<RunIteration
       }
     }
   }
-  return leads.empty() ? 0 : std::llround(median(std::move(leads)));
+  return std::llround(median(std::move(leads)));
 }
 
 /// What the host of a rank does behind which of its ops, without the time.
@@ -268,7 +268,7 @@ HostTimes host_times(const Plan& plan, const std::vector<RunIteration>& iteratio
     }
     behind_op.push_back(ops > 0 ? all_us / ops : 0);
   }
-  times.typical_us = behind_op.empty() ? 0 : median(std::move(behind_op));
+  times.typical_us = median(std::move(behind_op));
   if (times.typical_us == 0) return {};
   for (std::size_t r = 0; r < of_rank.size(); ++r) {
     times.by_rank.push_back(share_of(tasks, iterations.front().ops[r]));

@@ -320,7 +320,7 @@ double around_ops_us(const std::vector<TracedVisit>& visits, const MeasuredRun& 
     const Time ops = makespan(run.job.priced.plan, run.measured.iterations[i]);
     around.push_back(step_us[run.numbers[i] - 1] - to_us(ops));
   }
-  return around.empty() ? 0 : std::max(0.0, median(std::move(around)));
+  return std::max(0.0, median(std::move(around)));
 }
 
 }  // namespace penstock
