@@ -62,6 +62,7 @@ void add_loss(LayerWork& work, const LayerNumbers& numbers, const CellShape& sha
     add_loss_by_steps(work, bytes);
   }
   work.kept_bytes += stated + copied;
+  work.uncoded_bytes += copied;
   work.pending_weight_bytes = stated;
   // The gradient of the logits, which a fused loss makes in place of the softmax. Steps of their
   // own hold that of the loss and that of the softmax at once.

@@ -38,7 +38,8 @@ struct LayerWork {
   double output_bytes = 0;          // input of the next layer
   double kept_bytes = 0;            // from F to the end of B, input included
   double kept_selective_bytes = 0;  // with selective recomputation, of a block
-  // Of both, what codecs leave alone: masks, indices, sums in fp32, values in a low precision.
+  // Of both, what codecs leave alone: masks, indices, sums and the copy of logits in fp32, values
+  // in a low precision.
   double uncoded_bytes = 0, uncoded_selective_bytes = 0;
   std::optional<double>
       weight_bytes;                 // of kept_bytes, what W reads: inputs of products; default all

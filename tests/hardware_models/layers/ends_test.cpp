@@ -41,6 +41,9 @@ TEST_CASE("head: keeps its input and logits in 2 and in 4 bytes, and works on th
   CHECK(collectives_of(work, Pass::backward_input, Group::tensor) == "all_reduce 120");
   const NumbersByName half = {{"hidden", 6}, {"vocab", 100}, {"fp32_logits", 0}};
   CHECK(work_of("head", half, shape).kept_bytes == 10 * 6 * 2 + 10 * 50 * 2);
+  // Codecs leave the copy in fp32 alone.
+  CHECK(work.uncoded_bytes == 10 * 50 * 4);
+  CHECK(work_of("head", half, shape).uncoded_bytes == 0);
 }
 
 TEST_CASE("head: the steps of a loss that is not fused each move the logits") {
