@@ -204,16 +204,16 @@ void add_feed_forward(LayerWork& work, const FeedForward& network, const CellSha
   const double rows = tokens / networks;
   const double number = tokens * shape.activation_size;
   const double inside = number * (wide(network) + intermediate);
-  const double kept = number * (wide(network) + intermediate * shape.kept_share());
   const double gradient = number * wide(network);
   add_dense(work, {rows, hidden, wide(network), networks}, shape.activation_size);
   const NamedOperator between = begin_operator(work, activation);
   add_vector(work, inside, inside + gradient);
-  work.uncoded_bytes += narrowed(shape.kept_share(), number * intermediate * shape.kept_share());
-  if (!activation.empty()) end_operator(work, between, number * intermediate);
+  const double activated = number * intermediate * shape.kept_share();
+  work.uncoded_bytes += narrowed(shape.kept_share(), activated);
+  if (!activation.empty()) end_operator(work, between, activated);
   add_dense(work, {rows, intermediate, hidden, networks}, shape.activation_size);
-  work.kept_bytes += kept;
-  work.weight_bytes = work.weight_bytes.value_or(0) + number * intermediate * shape.kept_share();
+  work.kept_bytes += number * wide(network) + activated;
+  work.weight_bytes = work.weight_bytes.value_or(0) + activated;
   work.pending_weight_bytes += gradient + number * hidden;
   work.workspace_bytes += gradient;
 }

@@ -149,6 +149,9 @@ TEST_CASE("an operator inside a layer gives up what the next one reads, and repe
   const GivenUp dense = given_up(mlp(64, 256), shape, "mlp_activation");
   CHECK(dense.bytes == tokens * 256 * 2);
   CHECK(dense.kernels == 1);
+  CellShape narrow = shape;
+  narrow.kept_size = 1;  // a product that narrows its input keeps it so
+  CHECK(given_up(mlp(64, 256), narrow, "mlp_activation").bytes == tokens * 256);
   const GivenUp routed = given_up(moe(), shape, "moe_activation");
   CHECK(routed.bytes == 2 * tokens * 32 * 2);  // two experts a token
   CHECK(routed.kernels == 1);
