@@ -54,12 +54,13 @@ Cut cut_by_groups(const CutProblem& problem, std::uint32_t devices) {
 
 /// Throws InputError for groups that the cut would ignore.
 void check_servers(const CutSettings& settings, bool replicas) {
-  if (settings.servers > 1 && !replicas) {
-    throw InputError("/partition/servers",
-                     "as many stages as asked have no replicas to spread over servers: leave it "
-                     "out, or cut with penstock partition --devices");
+  const bool groups = settings.servers > 1;
+  if (!replicas && (groups || settings.server_bandwidth_bytes_per_s)) {
+    throw InputError(
+        groups ? "/partition/servers" : "/partition/server_bandwidth_bytes_per_s",
+        "stages of one device each have no replicas to spread over servers: leave it out");
   }
-  if (settings.server_bandwidth_bytes_per_s && settings.servers == 1) {
+  if (settings.server_bandwidth_bytes_per_s && !groups) {
     throw InputError("/partition/server_bandwidth_bytes_per_s",
                      "it needs several groups of devices: give /partition/servers, or leave it "
                      "out");
