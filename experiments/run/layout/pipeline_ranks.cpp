@@ -128,7 +128,14 @@ Placement given_placement(const Scenario& scenario, std::uint32_t ranks) {
     throw InputError("/partition/ranks", error.what());
   }
   const auto& chunks = scenario.parallel.chunks;
-  if (!chunks || std::uint64_t{*chunks} * ranks == placement.slots()) return placement;
+  const std::uint32_t slots = placement.slots();
+  if (!chunks || std::uint64_t{*chunks} * ranks == slots) return placement;
+  if (slots % ranks == 0) {
+    throw InputError("/parallel/chunks",
+                     fmt::format("/partition/ranks needs {} per rank, got {}: set "
+                                 "/parallel/chunks={} or leave it out",
+                                 counted(slots / ranks, "chunk"), *chunks, slots / ranks));
+  }
   throw InputError("/parallel/chunks",
                    fmt::format("it is {}, but /partition/ranks has {} on {}: leave it out", *chunks,
                                counted(chain.size(), "stage"), counted(ranks, "rank")));
