@@ -10,7 +10,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/timing/questions.hpp"
-#include "hardware_models/times/roofline_time.hpp"
+#include "hardware_models/spec/machine.hpp"
 
 namespace penstock::kernel_file {
 namespace {
@@ -57,7 +57,7 @@ KernelQuestion question_of(const Options& options) {
   return question;
 }
 
-std::string timing_text(const Options& options, const Device& device, const KernelTiming& timing) {
+std::string timing_text(const Options& options, const KernelTiming& timing) {
   const TimeUnit unit = unit_for(from_us(timing.us));
   std::string text = fmt::format("{} on {}: {} {}\n", options.kind, options.hardware,
                                  time_text(from_us(timing.us), unit), unit.name);
@@ -67,8 +67,8 @@ std::string timing_text(const Options& options, const Device& device, const Kern
                     percent_text(timing.flops_per_s() / timing.peak_flops_per_s), timing.precision);
   }
   text += fmt::format("{} GB/s\n", number_text(timing.bytes_per_s() * 1e-9));
-  const std::string units = other_units_text(device, options.dtype);
-  return timing.kernel.flops > 0 && !units.empty() ? text + "note: " + units + "\n" : text;
+  for (const std::string& note : timing.notes) text += fmt::format("note: {}\n", note);
+  return text;
 }
 
 Device device_of_option(const std::string& value) {
@@ -83,7 +83,7 @@ int print_timing(const Options& options) {
     const Device device = device_of_option(options.hardware);
     const KernelTiming timing = time_kernel(device, question_of(options));
     show(options.json ? printed(kernel_json(options.hardware, timing))
-                      : timing_text(options, device, timing));
+                      : timing_text(options, timing));
   } catch (const InputError& error) {
     throw UsageError(error.where().empty()
                          ? error.what()

@@ -123,6 +123,10 @@ KernelTiming time_kernel(const Device& device, const KernelQuestion& question) {
   timing.kernel.bytes = times.bytes(kernel);
   timing.us = times.us(kernel);
   timing.peak_flops_per_s = times.peak_flops();
+  if (dtype != question.dtype)
+    timing.notes.push_back(fmt::format("{} runs in {}", kind.name, dtype));
+  const std::string units = other_units_text(device, dtype);
+  if (kernel.flops > 0 && !units.empty()) timing.notes.push_back(units);
   return timing;
 }
 

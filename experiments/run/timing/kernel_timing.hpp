@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hardware_models/spec/machine.hpp"
 #include "sim/base/parameters.hpp"
@@ -37,7 +38,8 @@ struct KernelTiming {
   Kernel kernel;
   std::string precision;  // of the matrix units
   double us = 0;
-  double peak_flops_per_s = 0;  // of dense products in `precision`
+  double peak_flops_per_s = 0;     // of dense products in `precision`
+  std::vector<std::string> notes;  // where it is not computed in the precision asked for
 
   double flops_per_s() const { return kernel.flops / us * 1e6; }
   double bytes_per_s() const { return kernel.bytes / us * 1e6; }

@@ -82,6 +82,7 @@ TEST_CASE("kernel: attention stays in bf16 where products narrow, as in runs") {
     CHECK(narrow.kernel == wide.kernel);
     CHECK(narrow.us == wide.us);
     CHECK(narrow.peak_flops_per_s == wide.peak_flops_per_s);
+    CHECK(narrow.notes == std::vector<std::string>{"attention runs in bf16"});
   }
 }
 
@@ -89,6 +90,9 @@ TEST_CASE("kernel: a stream moves its bytes once, whatever passes other kernels 
   KernelQuestion question{"stream", {{"bytes", 1e9}}};
   question.shares.vector_passes = 3;
   CHECK(timed_on_plain(question).us == doctest::Approx(1e9 / 1e11 * 1e6 + 2));
+  CHECK(timed_on_plain(question).notes.empty());
+  question.dtype = "fp8";
+  CHECK(timed_on_plain(question).notes == std::vector<std::string>{"stream runs in bf16"});
 }
 
 TEST_CASE("kernel: a power cap slows matrix units by its cube root") {
