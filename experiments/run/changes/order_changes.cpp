@@ -46,8 +46,7 @@ class OrderChanges {
 /// count, and the most that the layers allow.
 std::vector<std::uint32_t> OrderChanges::other_chunks() const {
   if (scenario_.model.stages_given) return {};
-  const auto most = static_cast<std::uint32_t>(layout_.model.layers.size()) /
-                    std::max(layout_.placement.ranks(), 1U);
+  const std::uint32_t most = most_chunks(layout_);
   std::set<std::uint32_t> counts{1, 2, 3, 4, 6, 8, chunks() / 2, 2 * chunks(), most};
   std::erase_if(
       counts, [&](std::uint32_t count) { return count == 0 || count > most || count == chunks(); });
@@ -106,6 +105,11 @@ void OrderChanges::add_interleaving() {
 }
 
 }  // namespace
+
+std::uint32_t most_chunks(const Layout& layout) {
+  return static_cast<std::uint32_t>(layout.model.layers.size()) /
+         std::max(layout.placement.ranks(), 1U);
+}
 
 bool takes_chunks(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t chunks) {
   try {

@@ -53,6 +53,9 @@ std::vector<ScenarioChange> module_changes(const Scenario& scenario, const Layou
 std::vector<ScenarioChange> degree_changes(const Scenario& scenario, const Layout& layout);
 std::vector<ScenarioChange> order_changes(const Scenario& scenario, const Layout& layout);
 
+/// The most chunks on each rank that the layers can fill.
+std::uint32_t most_chunks(const Layout& layout);
+
 /// Whether a rule places this many chunks on each of some ranks.
 bool takes_chunks(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t chunks);
 

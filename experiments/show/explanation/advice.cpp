@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -16,6 +17,8 @@
 
 namespace penstock {
 namespace {
+
+constexpr double worth_saying = 0.01;  // as a share of the run
 
 double of_makespan(Time part, const Report& report) { return to_us(part) / to_us(report.makespan); }
 
@@ -107,12 +110,27 @@ Advice tail(const RunResult& result, const Explanation& explanation) {
                   recorded ? "find out whether they wait for slower data replicas; if not, " : "")};
 }
 
-/// Whether the order may have more chunks on each rank; one without a rule may.
+/// Whether the rule of the order places more chunks on each rank, and the layers fill them. Stages
+/// that the model states have one layer each.
 bool takes_more_chunks(const Layout& layout) {
-  if (layout.rule == nullptr) return true;
+  if (layout.rule == nullptr) return false;
   const std::uint32_t ranks = layout.placement.ranks();
-  const std::uint32_t chunks = std::max(1U, layout.placement.stage_count() / ranks);
-  return takes_chunks(*layout.rule, ranks, 2 * chunks);
+  const std::uint32_t most = most_chunks(layout);
+  for (std::uint32_t more = layout.placement.stage_count() / ranks + 1; more <= most; ++more) {
+    if (takes_chunks(*layout.rule, ranks, more)) return true;
+  }
+  return false;
+}
+
+/// Whether equal stages idle less of the time under the rule of the order with more microbatches;
+/// one without a closed form fills and drains once.
+bool gains_by_microbatches(const Layout& layout) {
+  if (layout.rule == nullptr) return false;
+  const auto bubble = layout.rule->bubble_of_makespan;
+  if (bubble == nullptr) return true;
+  const std::uint32_t ranks = layout.placement.ranks(), m = layout.microbatches;
+  const std::uint32_t chunks = layout.placement.stage_count() / ranks;
+  return !(bubble(ranks, chunks, 2 * m) >= bubble(ranks, chunks, m));
 }
 
 Advice fill_and_drain(const RunResult& result, const Explanation& explanation) {
@@ -132,11 +150,14 @@ std::string longest_wait(const Report& report, Time IdleCauses::*cause) {
                      short_time_text(of(*longest), unit), unit.name);
 }
 
-Advice dependencies(const Explanation& explanation, const Report& report) {
+Advice dependencies(const RunResult& result, const Explanation& explanation) {
+  const Report& report = *result.report;
   const double idle = of_all_ranks(explanation.idle.dependency, report);
   return {idle, fmt::format("waiting for actions of other ranks idles {} of all ranks' time; {}: "
-                            "balance the stages, or use more microbatches or a longer warm-up",
-                            percent_text(idle), longest_wait(report, &IdleCauses::dependency))};
+                            "{}use {}another order",
+                            percent_text(idle), longest_wait(report, &IdleCauses::dependency),
+                            imbalance(report).share < worth_saying ? "" : "balance the stages, or ",
+                            gains_by_microbatches(result.layout) ? "more microbatches or " : "")};
 }
 
 Advice launches(const Explanation& explanation, const Report& report) {
@@ -247,13 +268,12 @@ std::vector<std::string> advice_for(const RunResult& result, const Explanation& 
   }
   const Report& report = *result.report;
   if (report.makespan == Time{}) return {};
-  constexpr double worth_saying = 0.01;
   std::vector<Advice> all{imbalance(report),
                           transfers(explanation, report),
                           tail(result, explanation),
                           slower_replicas(result),
                           fill_and_drain(result, explanation),
-                          dependencies(explanation, report),
+                          dependencies(result, explanation),
                           launches(explanation, report),
                           contention(result, explanation),
                           memory(explanation, report),
