@@ -73,8 +73,9 @@ struct Layer {
   double freed_by_input_bytes = 0;    // of stash_bytes, what W does not need
   double offloaded_bytes = 0;         // kept in host memory instead, between F and B or I
   double parameter_bytes = 0;
-  double recomputed_bytes = 0;      // what recomputation restores, or would
-  double uncoded_bytes = 0;         // of it, or else of stash_bytes, what codecs leave alone
+  double recomputed_bytes = 0;  // what recomputation restores, or would
+  // What codecs leave alone, of recomputed_bytes where there are any, else of stash_bytes.
+  double uncoded_bytes = 0;
   double workspace_bytes = 0;       // temporary memory of any of its passes
   double pending_weight_bytes = 0;  // kept by I for W
 

@@ -55,7 +55,7 @@ PlannedModelRequest model_request(const Options& options) {
 }
 
 /// Throws UsageError for an option that the method does not read. Pictures show transfers and the
-/// capacity, and the devices may stand for ranks.
+/// capacity, and devices alone are also the ranks.
 void check_read(const Options& options) {
   const PartitionerEntry* method = find_named(partitioner_entries(), options.method);
   if (method == nullptr) return;  // reported with the known names elsewhere
