@@ -37,7 +37,8 @@ class FakeGpu {
   // Its properties. Numbers of SMs are those of an H200.
   int devices = 1;
   int devices_error = 0;
-  int driver = 13000;  // 0: none; the build is of 12.6
+  int driver = 13000;  // 0: none
+  int runtime = 12060;
   bool has_green_contexts = true;
   std::uint32_t sms = 132;
   std::uint32_t least_sms = 8;

@@ -90,7 +90,7 @@ int count_devices(int* count) {
 
 int cuda_versions(int* driver, int* runtime) {
   *driver = gpu->driver;
-  *runtime = 12060;
+  *runtime = gpu->runtime;
   return 0;
 }
 

@@ -31,8 +31,8 @@ std::optional<std::string> why_old_driver(const GpuCalls& calls) {
   int runtime = 0;
   if (calls.cuda_versions(&driver, &runtime) != 0 || driver == 0) return std::nullopt;
   return "the NVIDIA driver is of CUDA " + version(driver) + ", and this build needs " +
-         version(runtime / 1000 * 1000) +
-         " or newer: update the driver, or build with the CUDA of the driver, 12.5 or newer";
+         version(runtime / 1000 * 1000) + " or newer: update the driver" +
+         (driver < 12000 ? "" : ", or build with CUDA 12.5 or a newer 12.x");
 }
 
 std::string number(std::uint32_t value) { return std::to_string(value); }

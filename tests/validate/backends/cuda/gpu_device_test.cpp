@@ -175,8 +175,12 @@ TEST_CASE("gpu: a driver that is too old for this CUDA is no missing GPU") {
   gpu.devices_error = 35;
   gpu.driver = 11080;
   CHECK(no_gpu_text(gpu) ==
-        "the NVIDIA driver is of CUDA 11.8, and this build needs 12.0 or newer: update the driver, "
-        "or build with the CUDA of the driver, 12.5 or newer");
+        "the NVIDIA driver is of CUDA 11.8, and this build needs 12.0 or newer: update the driver");
+  gpu.runtime = 13020;
+  gpu.driver = 12000;
+  CHECK(no_gpu_text(gpu) ==
+        "the NVIDIA driver is of CUDA 12.0, and this build needs 13.0 or newer: update the driver, "
+        "or build with CUDA 12.5 or a newer 12.x");
 }
 
 TEST_CASE("gpu device: each rank and each directed link has a stream of its own") {

@@ -120,7 +120,11 @@ int run_step(const CheckArguments& arguments) {
 /// Each step in a process of its own; this one asks nothing of the driver.
 int run_all(const CheckArguments& arguments) {
   constexpr std::chrono::seconds most{240};  // of a step
-  if (const int code = run_apart(ask_for_gpu, most).code) return code;
+  const ProcessEnd asked = run_apart(ask_for_gpu, most);
+  if (!asked.code) {
+    std::fprintf(stderr, "penstock_gpu_check: asking for a GPU: %s\n", asked.fault.c_str());
+  }
+  if (const int code = asked.code.value_or(failed)) return code;
   const CheckOutput output(arguments.folder);
   int result = 0;
   for (const CheckStep& step : check_steps()) {

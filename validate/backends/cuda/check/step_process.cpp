@@ -19,11 +19,12 @@ ProcessEnd end_of(pid_t child, std::chrono::seconds most) {
     if (std::chrono::steady_clock::now() > until) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
-      return {1, "took more than " + std::to_string(most.count()) + " s"};
+      return {std::nullopt, "took more than " + std::to_string(most.count()) + " s"};
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  if (!WIFEXITED(status)) return {1, "ended by signal " + std::to_string(WTERMSIG(status))};
+  if (!WIFEXITED(status))
+    return {std::nullopt, "ended by signal " + std::to_string(WTERMSIG(status))};
   const int code = WEXITSTATUS(status);
   return {code, code == 0 ? "" : "exit " + std::to_string(code)};
 }
@@ -42,7 +43,7 @@ int code_of(const std::function<int()>& work) {
 ProcessEnd run_apart(const std::function<int()>& work, std::chrono::seconds most) {
   std::fflush(nullptr);  // else both processes print it
   const pid_t child = fork();
-  if (child < 0) return {1, "no process could be made"};
+  if (child < 0) return {std::nullopt, "no process could be made"};
   if (child > 0) return end_of(child, most);
   const int code = code_of(work);
   std::fflush(nullptr);

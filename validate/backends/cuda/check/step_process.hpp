@@ -2,14 +2,15 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace penstock {
 
 /// How a process ended.
 struct ProcessEnd {
-  int code = 1;       // its exit code; 1 where it has none
-  std::string fault;  // "" with exit code 0
+  std::optional<int> code;  // none where it did not end by itself
+  std::string fault;        // "" with exit code 0
 };
 
 /// What `work` returns; 1 where it throws, with the text on stderr.
