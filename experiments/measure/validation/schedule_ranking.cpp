@@ -173,6 +173,9 @@ std::vector<std::string> schedules_named(const std::string& text) {
   }
   std::istringstream parts(text);
   for (std::string name; std::getline(parts, name, ',');) {
+    if (name == "all") {
+      throw UsageError("--schedules: all names every schedule; leave out the other names, or all");
+    }
     if (find_named(schedule_entries(), name) == nullptr) {
       throw UsageError("--schedules: " + unknown_text(fmt::format("schedule \"{}\"", name),
                                                       meant_schedule(name),

@@ -138,6 +138,10 @@ TEST_CASE("schedule ranking: all are those that train, others are named") {
   CHECK(schedules_named("gpipe,1f1b") == std::vector<std::string>{"gpipe", "1f1b"});
   CHECK_THROWS_WITH(schedules_named("gpipe,1f1b,gpipe"),
                     "--schedules names gpipe twice; name it once");
+  for (const char* const beside : {"all,1f1b", "1f1b,all"}) {
+    CHECK_THROWS_WITH(schedules_named(beside),
+                      "--schedules: all names every schedule; leave out the other names, or all");
+  }
   CHECK_THROWS_AS(schedules_named(""), UsageError);
   CHECK_THROWS_AS(schedules_named("gpipe,,1f1b"), UsageError);
   CHECK_THROWS_WITH(
