@@ -21,6 +21,27 @@ Action maker_of(const Crossing& crossing) {
 
 }  // namespace
 
+std::vector<UnusedGather> unused_gathers(const std::vector<CommCell>& row,
+                                         const std::vector<Action>& actions) {
+  std::vector<UnusedGather> unused;
+  for (auto gather = row.begin(); gather != row.end(); ++gather) {
+    if (gather->comm != Comm::unshard) continue;
+    const Stage stage = gather->stage;
+    const auto freed = std::find_if(gather, row.end(), [&](const CommCell& cell) {
+      return cell.comm == Comm::reshard && cell.stage == stage;
+    });
+    const std::size_t end = freed == row.end() ? actions.size() : freed->before;
+    const bool used = std::any_of(actions.begin() + gather->before,
+                                  actions.begin() + static_cast<std::ptrdiff_t>(end),
+                                  [&](const Action& action) { return action.stage == stage; });
+    if (used) continue;
+    UnusedGather& one = unused.emplace_back();
+    one.unshard = static_cast<std::size_t>(gather - row.begin());
+    if (freed != row.end()) one.reshard = static_cast<std::size_t>(freed - row.begin());
+  }
+  return unused;
+}
+
 CommRows::CommRows(const Communication& communication, const Schedule& schedule,
                    const Placement& placement, Plan& plan, WorkClasses& classes, TailTasks& tail,
                    Number number)
@@ -45,7 +66,15 @@ CommRows::CommRows(const Communication& communication, const Schedule& schedule,
     }
   }
   if (!communication.weights) return;
-  for (const Rank rank : Numbers<Rank>(schedule.ranks())) find_unused(rank, schedule.on(rank));
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
+    const auto& row = communication.rows[index(rank)];
+    auto& unused = unused_[index(rank)];
+    unused.resize(row.size());
+    for (const UnusedGather& one : unused_gathers(row, schedule.on(rank))) {
+      unused[one.unshard] = true;
+      if (one.reshard) unused[*one.reshard] = true;
+    }
+  }
 }
 
 const CommCell* CommRows::next(Rank rank, std::uint32_t action) const {
@@ -155,27 +184,6 @@ TaskId CommRows::exchange(Rank rank, const CommCell& cell, std::span<const TaskI
   tensors_[number].arrival = {task};
   moved_->push_back({number, task, rank, /*received=*/true});
   return task;
-}
-
-/// Marks each UNSHARD of a row without an action of its stage before the next RESHARD, and that.
-void CommRows::find_unused(Rank rank, const std::vector<Action>& actions) {
-  const auto& row = communication_.rows[index(rank)];
-  unused_[index(rank)].resize(row.size());
-  for (std::size_t at = 0; at < row.size(); ++at) {
-    if (row[at].comm != Comm::unshard) continue;
-    std::size_t freed = at + 1;
-    const auto frees = [&](const CommCell& cell) {
-      return cell.comm == Comm::reshard && cell.stage == row[at].stage;
-    };
-    while (freed < row.size() && !frees(row[freed])) ++freed;
-    const std::size_t end = freed < row.size() ? row[freed].before : actions.size();
-    const bool used = std::any_of(
-        actions.begin() + row[at].before, actions.begin() + static_cast<std::ptrdiff_t>(end),
-        [&](const Action& action) { return action.stage == row[at].stage; });
-    if (used) continue;
-    unused_[index(rank)][at] = true;
-    if (freed < row.size()) unused_[index(rank)][freed] = true;
-  }
 }
 
 TaskId CommRows::take_gathered(Rank rank, Stage stage) {

@@ -21,6 +21,15 @@
 
 namespace penstock {
 
+/// An UNSHARD of weights that no action of their stage uses before their RESHARD, by places in the
+/// row.
+struct UnusedGather {
+  std::size_t unshard;
+  std::optional<std::size_t> reshard;  // none: before the end of the row
+};
+std::vector<UnusedGather> unused_gathers(const std::vector<CommCell>& row,
+                                         const std::vector<Action>& actions);
+
 /// The communication of an order's rows while it is lowered: which cells are issued, what waits in
 /// which stream, and which transfers both of their ends have come to. A stream takes no task of its
 /// own: that a transfer is behind another one is an input of it.
@@ -118,7 +127,6 @@ class CommRows {
   void issue_batch(Rank rank, TaskId last);
   void issue_collective(Rank rank, const CommCell& cell, TaskId last);
   TaskId exchange(Rank rank, const CommCell& cell, std::span<const TaskId> inputs);
-  void find_unused(Rank rank, const std::vector<Action>& actions);
   void come_to_head(const StreamKey& key);
   void look_at(std::size_t tensor);
   void place(std::size_t tensor);

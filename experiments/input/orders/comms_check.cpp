@@ -95,7 +95,6 @@ class Check {
     Tensors received;
     std::set<CommKey> done;
     std::set<Stage> gathered;
-    std::set<Stage> unused;  // gathered, and no action of the stage since
     std::map<Stage, std::uint32_t> backwards_left;
     std::optional<Stage> reducing;  // its REDUCE_GRAD has no wait yet
     bool gathers = false;           // the row has an UNSHARD somewhere
@@ -152,10 +151,8 @@ class Check {
     return CellFault{rank, rows_[rank].back().column + 1, missing};
   }
 
-  /// What a row lacks at its end: a use of gathered weights, REDUCE_GRAD or waits where the order
-  /// has any; "" for nothing.
+  /// What an order with REDUCE_GRAD or with waits lacks at the end of a row; "" for nothing.
   std::string missing_in_row(std::uint32_t rank, const Progress& progress) const {
-    if (!progress.unused.empty()) return unused_text(*progress.unused.begin());
     for (const auto& [stage, left] : progress.backwards_left) {
       const CommCell reduction{Comm::reduce_grad, stage, {}, 0};
       if (has_reductions_ && !progress.done.contains(key_of(reduction))) {
@@ -199,7 +196,6 @@ class Check {
       return fmt::format("{} runs while the weights of stage {} are not gathered", text(action),
                          index(action.stage));
     }
-    progress.unused.erase(action.stage);
     if (ends_activation(action.pass)) --progress.backwards_left[action.stage];
     progress.made.insert({gives_gradient(action.pass), action.stage, {}, action.microbatch});
     return {};
@@ -264,23 +260,16 @@ class Check {
     return fmt::format("{} comes before the last backward of its stage", text(cell));
   }
 
-  static std::string unused_text(Stage stage) {
-    return fmt::format("no action of stage {0} is behind {0}UNSHARD: remove it, and its RESHARD",
-                       index(stage));
-  }
-
   static std::string fault_of_weights(const CommCell& cell, Progress& progress) {
     const bool gathered = progress.gathered.contains(cell.stage);
     if ((cell.comm == Comm::unshard) == gathered) {
       return fmt::format("{}: the weights of stage {} are {}", text(cell), index(cell.stage),
                          gathered ? "gathered already" : "not gathered");
     }
-    if (!gathered) {
-      progress.gathered.insert(cell.stage);
-      progress.unused.insert(cell.stage);
-    } else {
+    if (gathered) {
       progress.gathered.erase(cell.stage);
-      if (progress.unused.contains(cell.stage)) return unused_text(cell.stage);
+    } else {
+      progress.gathered.insert(cell.stage);
     }
     return {};
   }

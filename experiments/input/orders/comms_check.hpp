@@ -20,10 +20,9 @@ struct CellFault {
 
 /// The first communication fault of an order whose actions are valid: a cell in the wrong row, a
 /// send before its tensor is computed, a read before its receive, a send or receive that is
-/// unmatched or duplicated, weights used while not gathered or gathered and not used, gradients
-/// reduced too early, and receives that deadlock. If any stage has a REDUCE_GRAD, all need one; if
-/// any cell is a wait, every SEND and REDUCE_GRAD needs one. Where all cells are EXCHANGEs, other
-/// tensors need none.
+/// unmatched or duplicated, weights used while not gathered, gradients reduced too early, and
+/// receives that deadlock. If any stage has a REDUCE_GRAD, all need one; if any cell is a wait,
+/// every SEND and REDUCE_GRAD needs one. Where all cells are EXCHANGEs, other tensors need none.
 std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placement& placement);
 /// The same but for deadlocks, which depend on the streams that run it.
 std::optional<CellFault> find_comms_fault_in_rows(const OrderFile& order,

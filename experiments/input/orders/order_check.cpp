@@ -14,6 +14,7 @@
 #include "experiments/input/orders/comms_check.hpp"
 #include "sim/order/order_fault.hpp"
 #include "sim/order/schedule.hpp"
+#include "sim/plan/comm_rows.hpp"
 #include "sim/plan/lower.hpp"
 #include "sim/report/memory.hpp"
 
@@ -47,12 +48,29 @@ CellFault deadlock_fault(const OrderFile& order, const Deadlock& deadlock) {
   return {index(first.rank), column_of(order, first.rank, place), text(deadlock)};
 }
 
+/// Why the runtime stops with FSDP stages: the first UNSHARD of weights that no action uses; "" if
+/// it does not.
+std::string why_stopped_with_fsdp(const OrderFile& order) {
+  for (std::uint32_t rank = 0; rank < order.comms.size(); ++rank) {
+    const auto& row = order.comms[rank];
+    const auto unused = unused_gathers(row, order.schedule.on(Rank{rank}));
+    if (unused.empty()) continue;
+    const auto [unshard, reshard] = unused.front();
+    return fmt::format(
+        "PyTorch stops with FSDP stages: {} in row {}, column {} gathers weights that no action "
+        "uses before {}",
+        text(row[unshard]), rank, row[unshard].column,
+        reshard ? fmt::format("{}: remove both", text(row[*reshard]))
+                : "the end of the row: remove it");
+  }
+  return "";
+}
+
 /// Which releases of PyTorch load an order without a fault, and why others do not.
 void add_torch_facts(const OrderFile& order, const Placement& placement, OrderFacts& facts) {
-  facts.torch_note = any_cell(order.comms, is_exchange)
-                         ? "PyTorch has no EXCHANGE: its stages exchange tokens "
-                           "inside their passes"
-                         : why_not_loadable(order.schedule, placement);
+  facts.fsdp_note = why_stopped_with_fsdp(order);
+  facts.torch_note = why_rejected(order.comms, std::nullopt);
+  if (facts.torch_note.empty()) facts.torch_note = why_not_loadable(order.schedule, placement);
   if (order.byte_order_mark) {
     facts.torch_note = "it takes the byte order mark for a part of the first cell; save it without";
   }
@@ -75,13 +93,8 @@ void add_torch_facts(const OrderFile& order, const Placement& placement, OrderFa
 std::optional<CellFault> release_fault(TorchVersion torch, const OrderFile& order,
                                        const OrderFacts& facts) {
   if (std::find(facts.torch.begin(), facts.torch.end(), torch) != facts.torch.end()) return {};
-  std::string why = facts.torch_note;
-  if (!has_waits(torch) && any_cell(order.comms, is_wait)) {
-    why = "waits have cells from 2.15 on";
-  } else if (why.empty()) {
-    why = has_reduce_grad(torch) ? "there each SEND and REDUCE_GRAD has a wait"
-                                 : "REDUCE_GRAD has cells from 2.14 on";
-  }
+  std::string why = why_rejected(order.comms, torch);
+  if (why.empty()) why = facts.torch_note;
   std::string text = fmt::format("PyTorch {} does not train it: {}", name(torch), why);
   for (const TorchVersion other : facts.torch) text += fmt::format("; {} does", name(other));
   return CellFault{0, 0, text};
@@ -209,6 +222,22 @@ OrderCheck check_content(const OrderFile& order, const Placement& placement,
 }
 
 }  // namespace
+
+std::string why_rejected(const std::vector<std::vector<CommCell>>& comms,
+                         std::optional<TorchVersion> version) {
+  if (any_cell(comms, is_exchange)) {
+    return "PyTorch has no EXCHANGE: its stages exchange tokens inside their passes";
+  }
+  if (!version) return "";
+  const bool waits = any_cell(comms, is_wait);
+  const bool reduces = any_cell(comms, [](Comm comm) { return comm == Comm::reduce_grad; });
+  if (waits && !has_waits(*version)) return "waits have cells from 2.15 on";
+  if (reduces && !has_reduce_grad(*version)) return "REDUCE_GRAD has cells from 2.14 on";
+  if (has_waits(*version) && !waits && (reduces || any_cell(comms, is_send))) {
+    return "there each SEND and REDUCE_GRAD has a wait";
+  }
+  return "";
+}
 
 OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains,
                        std::optional<TorchVersion> torch) {

@@ -9,6 +9,7 @@
 #include "experiments/input/orders/comms_check.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
 #include "sim/base/numbers.hpp"
+#include "sim/order/communication.hpp"
 
 namespace penstock {
 
@@ -22,6 +23,7 @@ struct OrderFacts {
   std::vector<std::uint32_t> peak_activations;  // by rank
   std::vector<TorchVersion> torch{};            // releases of PyTorch that load and train it
   std::string torch_note{};                     // why others do not; "" for nothing to say
+  std::string fsdp_note{};                      // why PyTorch stops with FSDP stages; "" if not
   std::string timing_note{};                    // what a run leaves out; "" for nothing
 };
 
@@ -37,6 +39,12 @@ struct OrderCheck {
   std::vector<std::vector<Stage>> inferred_chains{};  // one per copy of the model
   std::vector<StreamVerdict> streams{};               // where a release was asked about
 };
+
+/// Why a release rejects these cells of communication as it loads them: an EXCHANGE, or waits and
+/// REDUCE_GRAD where it has none or needs waits. "" if it does not; without a version, if some
+/// release may not.
+std::string why_rejected(const std::vector<std::vector<CommCell>>& comms,
+                         std::optional<TorchVersion> version);
 
 /// Checks an order in PyTorch's notation, compute-only or with communication: that it is readable,
 /// complete and consistent, and that all ranks reach the end of their rows. A fault of the whole

@@ -30,16 +30,16 @@ std::string unknown_torch(std::string_view text);
 constexpr bool has_reduce_grad(TorchVersion version) { return version >= TorchVersion::v2_14; }
 constexpr bool has_waits(TorchVersion version) { return version >= TorchVersion::v2_15; }
 
-/// Why no release loads an order: two copies of the model, no backwards, a rank without actions, a
-/// missing microbatch, or forwards of the last stage that are not in ascending order. "" if all do.
+/// Why no release trains an order: two copies of the model, no backwards, a rank without actions, a
+/// missing microbatch, or, though it loads, forwards of the last stage that are not in ascending
+/// order. "" if all do.
 std::string why_not_loadable(const Schedule& schedule, const Placement& placement);
 
 /// Why an order that loads would not train as its rule says: `slices` of a sequence that run as
 /// microbatches, or weights that change within an iteration. "" if it trains so.
 std::string why_trained_otherwise(std::uint32_t slices, WeightUse weights);
 
-/// Why PyTorch would not train an order as its rule says: it does not load, or trains otherwise. ""
-/// if it would.
+/// Why PyTorch would not train an order as its rule says: not at all, or otherwise. "" if it would.
 std::string why_not_trained(const Schedule& schedule, const Placement& placement,
                             std::uint32_t slices, WeightUse weights);
 

@@ -60,6 +60,7 @@ ordered_json facts_json(const OrderFacts& facts) {
           {"peak_activations", facts.peak_activations},
           {"torch", std::move(versions)},
           {"torch_note", facts.torch_note},
+          {"fsdp_note", facts.fsdp_note},
           {"timing_note", facts.timing_note}};
 }
 
@@ -122,6 +123,7 @@ std::string check_text(const std::string& file, const OrderCheck& check) {
       fault ? fmt::format("{}: row {}, column {}: {}\n", file, fault->rank, fault->column,
                           fault->text)
             : facts_text(*check.facts) + torch_text(*check.facts) + idle_text(*check.facts);
+  if (!fault && !check.facts->fsdp_note.empty()) text += check.facts->fsdp_note + "\n";
   if (!fault && !check.facts->timing_note.empty()) {
     text += "when timed: " + check.facts->timing_note + "\n";
   }

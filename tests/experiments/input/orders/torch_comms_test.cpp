@@ -6,7 +6,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/order_check.hpp"
@@ -194,7 +196,7 @@ TEST_CASE("every rule at random sizes divides the gradients of each stage once s
   });
 }
 
-TEST_CASE("an order whose last stage runs microbatches out of order loads in no release") {
+TEST_CASE("an order whose last stage runs microbatches out of order trains in no release") {
   const auto why_not = [](std::string_view csv) {
     const OrderFile order = read_torch_csv(csv);
     return why_not_loadable(order.schedule, placement_of(order, {}));
@@ -210,6 +212,59 @@ TEST_CASE("an order whose last stage runs microbatches out of order loads in no 
             .starts_with("1F2 of rank 1 comes before 1F1"));
   // Other forwards and all backwards may have any order.
   CHECK(why_not("0F1,0F0,0B0,0B1\n1F0,1F1,1B1,1B0").empty());
+}
+
+TEST_CASE("weights that are gathered and not used stop PyTorch with FSDP stages alone") {
+  const auto note_of = [](std::string_view csv) { return check_order(csv, {}).facts->fsdp_note; };
+  const std::string stops = "PyTorch stops with FSDP stages: ";
+  CHECK(note_of("0UNSHARD,0F0,0B0,0RESHARD").empty());
+  CHECK(note_of("0UNSHARD,0F0,0B0").empty());
+  CHECK(note_of("0F0,0B0").empty());
+  CHECK(note_of("0UNSHARD,0RESHARD,0UNSHARD,0F0,0B0") ==
+        stops +
+            "0UNSHARD in row 0, column 0 gathers weights that no action uses before 0RESHARD: "
+            "remove both");
+  CHECK(note_of("0UNSHARD,0F0,0B0,0RESHARD,0UNSHARD") ==
+        stops +
+            "0UNSHARD in row 0, column 4 gathers weights that no action uses before the end of the "
+            "row: remove it");
+  // Another stage uses its own; of an overlap cell, both actions count.
+  CHECK(note_of("0UNSHARD,1UNSHARD,0F0,1RESHARD,1UNSHARD,1F0,1B0,0B0") ==
+        stops +
+            "1UNSHARD in row 0, column 1 gathers weights that no action uses before 1RESHARD: "
+            "remove both");
+  CHECK(note_of("0UNSHARD,0F0,(0F1;0B0)OVERLAP_F_B,0RESHARD,0UNSHARD,0B1,0RESHARD").empty());
+  const OrderCheck check =
+      check_order("0UNSHARD,0F0,0B0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD,0RESHARD,0UNSHARD,0RESHARD", {},
+                  newest_torch);
+  CHECK_FALSE(check.fault);
+  CHECK(check.facts->torch == std::vector{TorchVersion::v2_15});
+}
+
+TEST_CASE(
+    "a release of PyTorch rejects cells that it does not have, and sends without their waits") {
+  const auto rejected = [](std::string_view csv, std::optional<TorchVersion> version) {
+    return why_rejected(read_torch_csv(csv).comms, version);
+  };
+  using enum TorchVersion;
+  const char* const exchange =
+      "PyTorch has no EXCHANGE: its stages exchange tokens inside their passes";
+  CHECK(rejected("0F0,0EXCHANGE_F0,1F0", std::nullopt) == exchange);
+  CHECK(rejected("0F0,0EXCHANGE_F0,1F0", v2_14) == exchange);
+  const char* const reduced = "0F0,0B0,0REDUCE_GRAD";
+  CHECK(rejected(reduced, v2_9) == "REDUCE_GRAD has cells from 2.14 on");
+  CHECK(rejected(reduced, v2_14).empty());
+  CHECK(rejected(reduced, v2_15) == "there each SEND and REDUCE_GRAD has a wait");
+  CHECK(rejected(reduced, std::nullopt).empty());
+  CHECK(rejected("0F0,0B0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD", v2_14) ==
+        "waits have cells from 2.15 on");
+  CHECK(rejected("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0", v2_15) ==
+        "there each SEND and REDUCE_GRAD has a wait");
+  // Without REDUCE_GRAD an order loads, and divides no gradients.
+  for (const TorchVersion version : torch_versions) {
+    CHECK(rejected("0UNSHARD,0F0,0B0,0RESHARD", version).empty());
+    CHECK(rejected("0F0,0B0", version).empty());
+  }
 }
 
 TEST_CASE("an order that several ranks run a stage of says so where it is written") {
