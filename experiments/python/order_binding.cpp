@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "experiments/input/formats/torch_csv.hpp"
@@ -67,14 +69,28 @@ std::string comms_of(const SharedOrder& order, bool fsdp, const std::string& tor
                            {version_of(torch), fsdp});
 }
 
-/// The releases whose lowering an order with communication has.
-std::vector<std::string> releases_of(const SharedOrder& order) {
+/// Why a release rejects the communication of an order as it loads it; "" if it does not.
+std::string why_rejected_by(const SharedOrder& order, const std::string& torch) {
+  return why_rejected(order->order.communication.rows, torch_version(torch));
+}
+
+/// Why a release that loads an order may not train it right, or stops with FSDP stages; "" for
+/// none.
+std::string doubt_of(const SharedOrder& order, const std::string& torch) {
+  if (!order->order.communication.written()) return "";
   const std::string text = torch_text(order->carried.schedule, order->order.communication);
-  std::vector<std::string> releases;
   const OrderCheck check = check_order(text, order->order.placement.chains());
-  if (!check.facts) return releases;
-  for (const TorchVersion version : check.facts->torch) releases.emplace_back(name(version));
-  return releases;
+  if (!check.facts) return check.fault->text;
+  const auto version = torch_version(torch);
+  const auto& trains = check.facts->torch;
+  std::vector<std::string> doubts;
+  if (!version) {
+    doubts.push_back(unknown_torch(torch));
+  } else if (std::find(trains.begin(), trains.end(), *version) == trains.end()) {
+    doubts.push_back(check.facts->torch_note);
+  }
+  if (!check.facts->fsdp_note.empty()) doubts.push_back(check.facts->fsdp_note);
+  return fmt::format("{}", fmt::join(doubts, "; "));
 }
 
 Chains chains_of(const SharedOrder& order) {
@@ -128,7 +144,8 @@ void bind_orders(nb::module_& module) {
              return why_not_trained(order.carried.schedule, order.order.placement,
                                     order.order.slices, order.order.weights);
            })
-      .def("releases", releases_of)
+      .def("why_rejected", why_rejected_by, nb::arg("torch"))
+      .def("doubt", doubt_of, nb::arg("torch"))
       .def_prop_ro("columns",
                    [](const TorchOrderOf& order) {
                      return MicrobatchColumns(order.carried.schedule).count();

@@ -52,9 +52,20 @@ def checked(function: Function) -> Function:
         for name, value in given.items():
             if name in kinds and not _is_a(value, kinds[name]):
                 raise UsageError(f"{name} is {value!r}: expected {_kind_text(kinds[name])}")
+            if isinstance(value, str):
+                encodable(name, value)
         return function(*args, **kwargs)
 
     return cast(Function, call)
+
+
+def encodable(name: str, text: str) -> str:
+    """A text that the C++ side takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{name} is {text!r}: UTF-8 has no {text[error.start]!r}") from None
+    return text
 
 
 def _is_a(value: Any, kind: Any) -> bool:
@@ -102,7 +113,7 @@ def path_of(file: str | os.PathLike[str]) -> str:
 
 def path_text(file: str | os.PathLike[str]) -> str:
     try:
-        return os.fsdecode(file)
+        return encodable("path", os.fsdecode(file))
     except TypeError:
         raise UsageError(f"expected a path, got {type(file).__name__}") from None
 
@@ -117,6 +128,8 @@ def source_of(scenario: Scenario, settings: Settings | None) -> Source:
 def mapping_of(name: str, values: Mapping[Any, Any] | None) -> Mapping[Any, Any]:
     """An argument that maps pointers to values."""
     if values is None or isinstance(values, Mapping):
+        for key in values or {}:
+            encodable(f"a key of {name}", str(key))
         return values or {}
     raise UsageError(f"{name}: expected a mapping of pointers to values, got {type(values).__name__}")
 
@@ -141,12 +154,15 @@ def texts_of(name: str, values: Iterable[Any]) -> list[str]:
     for text in texts:
         if not isinstance(text, str):
             raise UsageError(f"{name} has {text!r}: a list of texts is expected")
+        encodable(f"a text of {name}", text)
     return texts
 
 
 def whole(name: str, value: Any, most: int = 2**32 - 1) -> int:
     """An argument that is a whole number; its function knows its range."""
     try:
+        if isinstance(value, bool):
+            raise TypeError
         number = operator.index(value)
     except TypeError:
         raise UsageError(f"{name} is {value!r}: expected a whole number") from None
@@ -162,7 +178,8 @@ def whole_if_given(name: str, value: Any, most: int = 2**32 - 1) -> int | None:
 def number(name: str, value: Any) -> float:
     """An argument that is a number."""
     try:
-        if isinstance(value, numbers.Real) and math.isfinite(value):
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if real and math.isfinite(value):
             return float(value)
     except OverflowError:  # a whole number above all floats
         pass

@@ -108,25 +108,20 @@ class Order:
 
         With `comms` as a release lowers it, with sends, receives and reductions;
         with `fsdp` it also gathers and frees weights. `torch` is the release: 2.15 by
-        default. Warns of an order that runs in another way without its rule, or that
-        PyTorch cannot load with `comms`; with `torch`, raises `UsageError` for one
-        that this release cannot train.
+        default. Warns of an order that PyTorch cannot train, or that runs in another way
+        without its rule; with `torch`, raises `UsageError` for one that this release
+        cannot train.
         """
         release = "2.15" if torch is None else torch
         _core.check_torch(release)
-        lowered = comms or fsdp
-        why = ""
-        if torch is not None:
-            why = self._core.why_not_trained()
-        elif lowered:
-            why = self._core.why_not_loadable()
+        why = self._core.why_not_loadable() if torch is None else self._core.why_not_trained()
         if why:
             text = f"{self.name}: PyTorch {release} cannot train this order: {why}"
             if torch is not None:
                 raise UsageError(text)
             warnings.warn(text, stacklevel=3)
         self._warn_of_losses()
-        return self._core.comms(fsdp, release) if lowered else self._core.csv()
+        return self._core.comms(fsdp, release) if comms or fsdp else self._core.csv()
 
     @checked
     def to_torch(
@@ -136,13 +131,17 @@ class Order:
 
         `stages` are the `PipelineStage`s of this process: those of `stages_of(rank)`.
         Options go to `_PipelineScheduleRuntime`. Raises `UsageError` for an order
-        that this PyTorch cannot load, and warns of one that it trains in another way;
-        slices of a sequence are microbatches there.
+        that this PyTorch cannot train, and warns of one that it may train in another
+        way; slices of a sequence are microbatches there.
         """
+        own = list_of("stages", stages)
+        for stage in own:
+            if not hasattr(stage, "stage_index"):
+                raise UsageError(f"stages has {stage!r}: expected stages of PyTorch, such as PipelineStage")
         from torch import __version__ as release
         from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
 
-        own = sorted(list_of("stages", stages), key=lambda stage: stage.stage_index)
+        own.sort(key=lambda stage: stage.stage_index)
         self._check_torch(str(release))
         self._check_stages(own)
         self._warn_of_losses()
@@ -156,17 +155,15 @@ class Order:
         return runtime
 
     def _check_torch(self, release: str) -> None:
-        why = self._core.why_not_loadable()
+        """Refuses what a release cannot train; warns the caller of `to_torch` of what it may not."""
+        why, rejected = self._core.why_not_loadable(), self._core.why_rejected(release)
+        if rejected:
+            why = f"{rejected}; to_csv(comms=True, torch=…) lowers it anew"
         if why:
-            raise UsageError(f"{self.name}: PyTorch cannot load this order: {why}")
-        if not self._core.has_communication:
-            return
-        releases = self._core.releases()
-        if not any(f"{release}.".startswith(f"{one}.") for one in releases):
-            raise UsageError(
-                f"{self.name}: PyTorch {release} does not load this order, whose communication is "
-                f"that of {', '.join(releases) or 'no release'}; to_csv(comms=True, torch=…) has another"
-            )
+            raise UsageError(f"{self.name}: PyTorch {release} cannot train this order: {why}")
+        doubt = self._core.doubt(release)
+        if doubt:
+            warnings.warn(f"{self.name}: {doubt}", stacklevel=4)
 
     def _check_stages(self, stages: list[Any]) -> None:
         """Refuses stages of another order, of another rank, or in another group."""
@@ -180,7 +177,7 @@ class Order:
             raise UsageError(f"{self.name}: rank {rank} holds the stages {held}, and {given} are given")
         of = stages[0].num_stages
         if of != self.stages:
-            raise UsageError(f"{self.name}: it has {self.stages} stages, and PipelineStage is told of {of}")
+            raise UsageError(f"{self.name}: it has {self.stages} stages, and PipelineStage has num_stages={of}")
 
     def _warn_of_losses(self) -> None:
         """For the caller of the checked function that calls this."""
@@ -281,6 +278,7 @@ def rule(make: Make | None = None, *, chunks: int | None = None) -> Rule | Calla
     it. The order is checked like one from a file: complete, consistent; one that
     deadlocks is a finding of its run.
     """
+    chunks = whole_if_given("chunks", chunks)
     if make is None:
         return lambda function: Rule(function, chunks=chunks)
     return Rule(make, chunks=chunks)

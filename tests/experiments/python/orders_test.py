@@ -55,6 +55,9 @@ class ByName(unittest.TestCase):
             with self.assertWarnsRegex(UserWarning, text) as caught:
                 self.assertEqual(order.to_csv(comms=True), lowered)
             self.assertEqual(caught.filename, __file__)
+            with self.assertWarnsRegex(UserWarning, text) as caught:  # as the program does, of a plain one too
+                order.to_csv()
+            self.assertEqual(caught.filename, __file__)
             with self.assertRaisesRegex(ps.UsageError, text):
                 order.to_csv(comms=True, torch="2.15")
         with self.assertRaisesRegex(ps.UsageError, "seq-1f1b: PyTorch 2.9 cannot train this order: the 2 slices"):
@@ -161,6 +164,10 @@ class OfOnesOwn(unittest.TestCase):
         late = "experiments/scenarios/late_receives.json"
         self.assertEqual(ps.run(late, schedule=order).step_time, ps.run(late).step_time)
 
+    def test_an_order_with_a_gather_of_no_use_runs(self):
+        order = ps.Order.from_csv("0UNSHARD,0F0,0B0,0RESHARD,0UNSHARD,0RESHARD\n")
+        self.assertEqual(ps.run(stages(1, 1), schedule=order).step_time.us, 3)  # F 1, B 2
+
     def test_an_order_runs_in_its_own_chain(self):
         straight = "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"
         turned = "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"
@@ -234,12 +241,15 @@ class Torch(unittest.TestCase):
             ({"stages_of_rank": [1, 6], "rank": 0}, r"rank 0 holds the stages \[0, 7\], and \[1, 6\] are given"),
             ({"stages_of_rank": []}, "stages is empty"),
             ({"stages_of_rank": [0, 7], "ranks": 2}, "it has 4 ranks, the group of the stages 2"),
-            ({"stages_of_rank": [0, 7], "count": 9}, "it has 8 stages, and PipelineStage is told of 9"),
+            ({"stages_of_rank": [0, 7], "count": 9}, "it has 8 stages, and PipelineStage has num_stages=9"),
             ({"stages_of_rank": [0, 7], "loss_fn": 3}, "loss_fn is 3: expected a function or None"),
         ):
             with self.subTest(wrong), self.assertRaisesRegex(ps.UsageError, why):
                 self.loaded(order, **wrong)
-        with self.assertRaisesRegex(ps.UsageError, "one chain of stages"):
+        for wrong in (3, None):
+            with self.subTest(wrong), self.assertRaisesRegex(ps.UsageError, f"stages has {wrong}: expected stages of"):
+                order.to_torch([wrong])
+        with self.assertRaisesRegex(ps.UsageError, "PyTorch 2.15.0.cpu cannot train .* one chain of stages"):
             self.loaded(ps.schedule("dualpipe", ranks=4, microbatches=8), [0, 7])
 
     def test_slices_of_a_sequence_are_microbatches_there(self):
@@ -253,8 +263,26 @@ class Torch(unittest.TestCase):
         csv = ps.schedule("1f1b", ranks=2, microbatches=2).to_csv(comms=True, torch="2.14")
         order = ps.Order.from_csv(csv)
         self.assertEqual(self.loaded(order, [0], release="2.14.1")[1:], [csv, "compute_comms"])
-        with self.assertRaisesRegex(ps.UsageError, "PyTorch 2.15.0.cpu does not load .* that of 2.14"):
-            self.loaded(order, [0])
+        for release, why in (("2.15.0+cpu", "there each SEND and"), ("2.9.1", "REDUCE_GRAD has cells from 2.14")):
+            text = f"PyTorch {release.replace('+', '.')} cannot train this order: {why}.*; to_csv"
+            with self.subTest(release), self.assertRaisesRegex(ps.UsageError, text):
+                self.loaded(order, [0], release=release)
+
+    def test_an_order_that_may_not_train_as_meant_loads_with_a_warning(self):
+        undivided = "0UNSHARD,0F0,0B0,0RESHARD\n"
+        unused = "0UNSHARD,0F0,0B0,0REDUCE_GRAD,0WAIT_REDUCE_GRAD,0RESHARD,0UNSHARD\n"
+        for csv, release, why in (
+            (undivided, "2.15.0", "without REDUCE_GRAD, 2.14 and later do not divide"),
+            (undivided, "2.10.0", "2.10.0: no lowering is known for this release"),
+            (unused, "2.16.0", "2.16.0: no lowering is known for this release"),
+            (unused, "2.15.0", "PyTorch stops with FSDP stages: 0UNSHARD in row 0, column 6"),
+        ):
+            with self.subTest(why), self.assertWarnsRegex(UserWarning, f"order: {why}") as caught:
+                calls = self.loaded(ps.Order.from_csv(csv), [0], release=release)
+            self.assertEqual((calls[1], caught.filename), (csv, __file__))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.loaded(ps.Order.from_csv(undivided), [0], release="2.9.1")
 
     def test_pytorch_gets_communication_as_written(self):
         self.assertEqual(self.loaded(ps.Order.from_csv(LATE), [0])[1:], [LATE, "compute_comms"])

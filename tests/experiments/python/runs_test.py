@@ -255,11 +255,31 @@ class Errors(unittest.TestCase):
             (ps.layout, {**model, "framework": None}, "framework is None: expected any, megatron"),
             (ps.layout, {**model, "lossy": 1}, "lossy is 1: expected True or False"),
             (ps.set_max_memory, {"bytes": "1e9"}, "bytes is '1e9': expected a finite number"),
+            (ps.set_max_memory, {"bytes": True}, "bytes is True: expected a finite number"),
+            (ps.run, {"scenario": FIRST, "repeat": True}, "repeat is True: expected a whole number"),
+            (ps.rule, {"chunks": 1.5}, "chunks is 1.5: expected a whole number"),
         ):
             with self.subTest(text), self.assertRaisesRegex(ps.UsageError, f"^{text}"):
                 call(**arguments)
         with self.assertRaisesRegex(TypeError, "missing 1 required"):
             ps.schedule("1f1b", ranks=2)
+
+    def test_a_text_that_has_no_utf_8_is_named(self):
+        half = "\ud800"
+        order, vary = ps.schedule("1f1b", ranks=2, microbatches=2), {"/schedule/microbatches": [4]}
+        for call, arguments, name in (
+            (ps.schedule, {"name": half, "ranks": 2, "microbatches": 2}, "name"),
+            (ps.schedule, {"name": "1f1b", "ranks": 2, "microbatches": 2, half: 1}, "a key of options"),
+            (ps.Order.from_csv, {"text": half}, "text"),
+            (order.to_csv, {"torch": half}, "torch"),
+            (ps.run, {"scenario": half}, "scenario"),
+            (ps.run, {"scenario": FIRST, "set": {half: 1}}, "a key of set"),
+            (ps.run(FIRST).svg, {"title": half}, "title"),
+            (ps.sweep, {"base": FIRST, "vary": vary, "where": [half]}, "a text of where"),
+        ):
+            with self.subTest(name), self.assertRaises(ps.UsageError) as caught:
+                call(**arguments)
+            self.assertEqual(str(caught.exception), rf"{name} is '\ud800': UTF-8 has no '\ud800'")
 
     def test_a_text_with_nul_is_whole_in_an_error(self):
         with self.assertRaises(ps.ScenarioError) as caught:
