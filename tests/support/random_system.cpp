@@ -207,8 +207,8 @@ Extras random_extras(const Placement& placement, std::size_t stages) {
 
 Training random_training(const Extras& extras, Wildness wildness) {
   Training training{.data = extras.tail.across_ranks ? 1 : from_to(1, 4),
-                    .gradient_factor = extras.has(BufferKind::weight_gradients) ? 2 : 1,
-                    .optimizer_factor = 2 * from_to(1, 3)};
+                    .gradient_factor = extras.has(BufferKind::weight_gradients) ? 2.0 : 1.0,
+                    .optimizer_factor = 2.0 * from_to(1, 3)};
   const bool in_passes = extras.tail.summing == Summing::in_passes;
   const bool each = extras.tail.summing == Summing::behind_each;
   training.zero = each || in_passes ? 2 : extras.tail.gathers ? from_to(1, 3) : 0;

@@ -169,6 +169,11 @@ NumberedRow* add_row(ListRows& rows) {
   return row;
 }
 
+void start_rows(QTreeWidget& table) {
+  table.setSortingEnabled(false);
+  table.clear();
+}
+
 void finish_rows(QTreeWidget& table) {
   const QTreeWidgetItem* first = table.topLevelItem(0);
   while (first != nullptr && first->childCount() > 0) first = first->child(0);
@@ -267,8 +272,7 @@ void TablePanel::showEvent(QShowEvent* event) {
 
 void TablePanel::add_rows() {
   if (!waiting_) return;
-  table_->setSortingEnabled(false);
-  table_->clear();
+  start_rows(*table_);
   ListRows rows;
   all_ = std::exchange(waiting_, {})(rows);
   shown_ = static_cast<std::size_t>(rows.size());

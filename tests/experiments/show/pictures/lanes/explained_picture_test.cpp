@@ -99,7 +99,8 @@ TEST_CASE("an explained picture names the causes that occur, and the critical pa
 
 TEST_CASE("an explained picture of many ranks and microbatches stays small") {
   const DrawnRun big = one_f_one_b(64, 1024);
-  TimelinePicture picture{.explanation = explanation_of(big)};
+  TimelinePicture picture;
+  picture.explanation = explanation_of(big);
   for (const PictureFormat format : formats) {
     CHECK(timeline_picture(format, big, picture).size() < 2'000'000);
   }

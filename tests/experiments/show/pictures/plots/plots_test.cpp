@@ -146,7 +146,8 @@ TEST_CASE("a bubble plot of many series names each of them, however small the pa
 TEST_CASE("a bubble plot refuses points that have no place in it") {
   constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
   for (const auto& point : {std::pair{0.0, 0.5}, std::pair{4.0, no_number}, {no_number, 0.5}}) {
-    const BubblePlot plot{.series = {{"1f1b", {point}, {}}}};
+    BubblePlot plot;
+    plot.series = {{"1f1b", {point}, {}}};
     CHECK_THROWS_AS(draw_bubble_plot(PictureFormat::svg, plot), InputError);
   }
 }
