@@ -272,11 +272,12 @@ RankOps ops_of_bursts(const KinetoTrace& trace, const Schedule& schedule,
     const std::string why =
         take_all(expected, step.first, step.second, bursts.facts.threads_known, result.ops);
     if (why.empty()) continue;
-    result.broken_steps.push_back(step.first ? fmt::format("step {}: {}", *step.first, why) : why);
+    result.broken_steps.push_back(
+        {step.first, step.first ? fmt::format("step {}: {}", *step.first, why) : why});
   }
   if (result.ops.empty()) {
     throw InputError(result.broken_steps.empty() ? "no kernel of it lies in a step"
-                                                 : result.broken_steps.front());
+                                                 : result.broken_steps.front().why);
   }
   return result;
 }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
@@ -27,66 +29,119 @@ bool has_steps(const TracedRank& rank) {
   return !rank.ops.ops.empty() && rank.ops.ops.front().step.has_value();
 }
 
-/// Whether a trace without steps begins within one: it lacks the forward of a later pass.
-bool begins_within_step(const TracedRank& rank) {
-  std::set<std::pair<Stage, Microbatch>> forwards;
-  return std::ranges::any_of(rank.ops.ops, [&](const MeasuredOp& op) {
-    const std::pair of(op.action.stage, op.action.microbatch);
-    if (op.action.pass == Pass::forward) forwards.insert(of);
-    return !op.step && !forwards.contains(of);
-  });
+/// The forwards that a step without number may begin with, of those that all ops of a step follow:
+/// no microbatch is under way on a stage there.
+std::set<ActionKey> possible_begins(const std::vector<MeasuredOp>& ops) {
+  std::set<ActionKey> all;
+  for (const MeasuredOp& op : ops) all.insert(key_of(op.action));
+  std::set<ActionKey> begins;
+  std::set<std::pair<Stage, Microbatch>> under_way;
+  for (std::size_t at = ops.size(); at-- > 0;) {
+    const Action& action = ops[at].action;
+    const std::pair of(action.stage, action.microbatch);
+    if (action.pass == Pass::forward) {
+      under_way.erase(of);
+    } else {
+      under_way.insert(of);
+    }
+    if (under_way.empty() && ops.size() - at >= all.size()) begins.insert(key_of(action));
+  }
+  return begins;
 }
 
-/// A rank's ops by iteration. Without steps, one begins where an op repeats, and if traces begin
-/// `within` one, also where the microbatches of a stage start over.
-OpsByNumber by_number(const TracedRank& rank, bool within) {
+/// By rank, the forward that its steps without number begin with. Of several, that of the
+/// microbatch that steps of another rank begin with, or else of the lowest one.
+std::vector<std::optional<ActionKey>> begins_of(const std::vector<TracedRank>& ranks) {
+  std::vector<std::set<ActionKey>> possible;
+  for (const TracedRank& rank : ranks) possible.push_back(possible_begins(rank.ops.ops));
+  const auto sure = std::ranges::find_if(possible, [](const auto& of) { return of.size() == 1; });
+  std::optional<Microbatch> known;
+  if (sure != possible.end()) known = std::get<Microbatch>(*sure->begin());
+  std::vector<std::optional<ActionKey>> begins(ranks.size());
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (possible[rank].empty()) continue;
+    begins[rank] = *std::ranges::min_element(possible[rank], {}, [&](const ActionKey& key) {
+      const auto microbatch = std::get<Microbatch>(key);
+      return std::tuple(microbatch != known, microbatch, std::get<Stage>(key));
+    });
+  }
+  return begins;
+}
+
+/// A rank's ops by iteration. Without steps, one begins with its first forward, and where an op
+/// repeats.
+OpsByNumber by_number(const TracedRank& rank, const std::optional<ActionKey>& begin) {
   OpsByNumber all;
   std::set<ActionKey> seen;
-  std::map<Stage, Microbatch> reached;
   std::uint32_t count = 0;
   for (const MeasuredOp& op : rank.ops.ops) {
-    if (op.step) {
-      all[*op.step].push_back(op);
-      continue;
-    }
-    const Microbatch microbatch = op.action.microbatch;
-    const auto latest = reached.find(op.action.stage);
-    const bool starts_over = within && op.action.pass == Pass::forward && latest != reached.end() &&
-                             microbatch <= latest->second;
-    if (starts_over || seen.contains(key_of(op.action))) {
+    const ActionKey key = key_of(op.action);
+    if (!op.step && !seen.empty() && (key == begin || seen.contains(key))) {
       seen.clear();
-      reached.clear();
       ++count;
     }
-    seen.insert(key_of(op.action));
-    Microbatch& furthest = reached.try_emplace(op.action.stage, microbatch).first->second;
-    furthest = std::max(furthest, microbatch);
-    all[count].push_back(op);
+    seen.insert(key);
+    all[op.step.value_or(count)].push_back(op);
   }
   return all;
 }
 
-/// Where traces begin within a step, one rank may have left it that another is still in: its first
-/// iteration is then the second one of `other`, in which most of it lies.
-void number_as(const OpsByNumber& other, OpsByNumber& own) {
-  const auto second = other.find(1);
-  if (second == other.end()) return;
-  const std::vector<MeasuredOp>& first = own.at(0);
-  const std::int64_t middle_ns =
-      std::midpoint(first.front().span.begin_ns, first.back().span.end_ns);
-  if (middle_ns < second->second.front().span.begin_ns) return;
-  OpsByNumber later;
-  for (auto& [number, ops] : own) later[number + 1] = std::move(ops);
-  own = std::move(later);
+/// The middles of the iterations that have the most ops, by number.
+std::map<std::uint32_t, std::int64_t> middles_of(const OpsByNumber& all) {
+  std::size_t most = 0;
+  for (const auto& iteration : all) most = std::max(most, iteration.second.size());
+  std::map<std::uint32_t, std::int64_t> middles;
+  for (const auto& [number, ops] : all) {
+    if (ops.size() < most) continue;
+    middles[number] = std::midpoint(ops.front().span.begin_ns, ops.back().span.end_ns);
+  }
+  return middles;
 }
 
+/// By how much the number of an iteration of `first` is larger than that of the one of `own` which
+/// is nearest in time.
+std::int64_t numbers_behind(const OpsByNumber& first, const OpsByNumber& own) {
+  const std::map<std::uint32_t, std::int64_t> middles = middles_of(first);
+  std::int64_t least_ns = INT64_MAX;
+  std::int64_t behind = 0;
+  for (const auto& [number, middle_ns] : middles_of(own)) {
+    for (const auto& [of_first, of_first_ns] : middles) {
+      const std::int64_t apart_ns = std::abs(middle_ns - of_first_ns);
+      if (apart_ns >= least_ns) continue;
+      least_ns = apart_ns;
+      behind = static_cast<std::int64_t>(of_first) - number;
+    }
+  }
+  return behind;
+}
+
+/// Numbers the iterations of each rank as those of the first one, by time.
+void number_by_time(std::vector<OpsByNumber>& all) {
+  std::vector<std::int64_t> behind;
+  for (const OpsByNumber& own : all) behind.push_back(numbers_behind(all.front(), own));
+  const std::int64_t least = std::ranges::min(behind);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    OpsByNumber numbered;
+    for (auto& [number, ops] : all[rank]) {
+      numbered[static_cast<std::uint32_t>(number + behind[rank] - least)] = std::move(ops);
+    }
+    all[rank] = std::move(numbered);
+  }
+}
+
+/// Ops by rank and iteration. Where a trace without steps begins within one, others may have left
+/// that step, or not have begun it; elsewhere they count steps from the same one.
 std::vector<OpsByNumber> by_number(const std::vector<TracedRank>& ranks) {
-  const auto within = std::ranges::find_if(ranks, begins_within_step);
+  std::vector<std::optional<ActionKey>> begins(ranks.size());
+  if (!has_steps(ranks.front())) begins = begins_of(ranks);
   std::vector<OpsByNumber> all;
-  for (const TracedRank& rank : ranks) all.push_back(by_number(rank, within != ranks.end()));
-  if (within == ranks.end()) return all;
-  const auto other = static_cast<std::size_t>(within - ranks.begin());
-  for (OpsByNumber& own : all) number_as(all[other], own);
+  bool within_step = false;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    all.push_back(by_number(ranks[rank], begins[rank]));
+    const ActionKey first = key_of(ranks[rank].ops.ops.front().action);
+    within_step = within_step || (begins[rank] && first != begins[rank]);
+  }
+  if (within_step) number_by_time(all);
   return all;
 }
 
@@ -223,7 +278,8 @@ std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks,
         std::ranges::find_if(all, [&](const OpsByNumber& rank) { return !rank.contains(number); });
     if (lacks != all.end()) {
       const auto rank = static_cast<std::size_t>(lacks - all.begin());
-      if (!ranks[rank].ops.broken_steps.empty()) continue;  // these say why
+      const auto& broken = ranks[rank].ops.broken_steps;
+      if (std::ranges::count(broken, number, &BrokenStep::number) > 0) continue;  // it says why
       left_out.push_back(fmt::format("step {}: rank {} has no op of it", number, rank));
       continue;
     }

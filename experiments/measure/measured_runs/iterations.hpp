@@ -29,8 +29,10 @@ struct SeenOrder {
 };
 
 /// The iterations in which every rank has ops; of others, `left_out` gets a rank that has none.
-/// Steps separate them; without steps, an iteration ends where an op repeats, and traces may begin
-/// within one. Throws InputError if only some ranks have steps.
+/// Steps separate them; without steps, an iteration begins with a forward before which no
+/// microbatch is under way, or where an op repeats. Traces may begin within one: iterations of two
+/// ranks are then the same where they are nearest in time. Throws InputError if only some ranks
+/// have steps.
 std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks,
                                         std::vector<std::string>& left_out);
 

@@ -340,8 +340,8 @@ MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<Name
   const auto has_gloo = [](const TracedRank& rank) { return rank.backend == "gloo"; };
   if (std::ranges::all_of(run.ranks, has_gloo)) take_communication(iterations[place], run);
   for (const TracedRank& rank : run.ranks) {
-    for (const std::string& why : rank.ops.broken_steps) {
-      run.left_out.push_back(fmt::format("{}: {}", rank.source, why));
+    for (const BrokenStep& broken : rank.ops.broken_steps) {
+      run.left_out.push_back(fmt::format("{}: {}", rank.source, broken.why));
     }
   }
   run.job.priced.plan = plan_of(run.order);

@@ -56,13 +56,19 @@ const char* text(TimesOf times);
 /// A name and how often it occurs.
 using NameCount = std::pair<std::string, std::size_t>;
 
+/// A step that is left out.
+struct BrokenStep {
+  std::optional<std::uint32_t> number;  // as of an op
+  std::string why;
+};
+
 struct RankOps {
   std::vector<MeasuredOp> ops;    // sorted by begin
   std::vector<IssuedComm> comms;  // in their order; only where the host runs the ops, in steps
   TimesOf times = TimesOf::kernels;
-  std::int64_t overlap_ns = 0;            // the most that an op ran on beside the next one
-  std::size_t outside_steps = 0;          // ops outside of steps, left out
-  std::vector<std::string> broken_steps;  // steps left out, with reasons
+  std::int64_t overlap_ns = 0;    // the most that an op ran on beside the next one
+  std::size_t outside_steps = 0;  // ops outside of steps, left out
+  std::vector<BrokenStep> broken_steps;
 };
 
 /// The steps of a training run, as marked by its profiler.
