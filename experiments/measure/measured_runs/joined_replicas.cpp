@@ -1,11 +1,15 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "experiments/measure/measured_runs/measured_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
+#include "sim/timeline/timeline.hpp"
 #include "validate/job/replica_ranks.hpp"
 
 namespace penstock {
@@ -78,6 +82,16 @@ void check_orders(const std::vector<MeasuredRun>& replicas) {
   }
 }
 
+/// Which clocks do not fit, by replica.
+std::string unaligned_of(const std::vector<MeasuredRun>& replicas) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    if (replicas[i].unaligned.empty()) continue;
+    all.push_back(fmt::format("replica {}: {}", i, replicas[i].unaligned));
+  }
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
 }  // namespace
 
 JoinedReplicas join_replicas(const std::vector<MeasuredRun>& replicas) {
@@ -100,6 +114,8 @@ JoinedReplicas join_replicas(const std::vector<MeasuredRun>& replicas) {
   joined.timeline = *std::move(timeline);
   joined.timeline.iteration = shown;
   joined.timeline.environment = one.timeline.environment;
+  const std::string unaligned = unaligned_of(replicas);
+  if (!unaligned.empty()) joined.timeline.environment[unaligned_key] = unaligned;
   for (const std::uint32_t number : one.numbers) {
     auto step = joined_step(replicas, joined.plan, tasks, number);
     if (step) joined.iterations.push_back(*std::move(step));

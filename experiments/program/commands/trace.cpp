@@ -329,6 +329,14 @@ std::vector<std::vector<TracedRank>> pipelines_of(std::vector<TracedRank> ranks,
   return all;
 }
 
+/// The report is that of the first replica, with the clocks of all.
+void note_clocks(std::vector<MeasuredRun>& replicas) {
+  for (std::size_t i = 1; i < replicas.size(); ++i) {
+    if (replicas[i].unaligned.empty()) continue;
+    replicas.front().notes.push_back(fmt::format("replica {}: {}", i, replicas[i].unaligned));
+  }
+}
+
 int read_traces(const Options& options) {
   const std::vector<std::string> inputs = trace_files(options.all_files);
   check_files(options, inputs);
@@ -357,6 +365,7 @@ int read_traces(const Options& options) {
       runs.push_back(measured_run(std::move(pipeline), reading.order, options.step));
     }
   }
+  if (options.replicas() > 1) note_clocks(runs);
   const std::vector<ShownRun> shown = shown_runs(options, runs);
   const MergedTimes merged = merged_times(runs);
   write_outputs(options, runs, shown.front(), merged);

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -243,6 +244,34 @@ TEST_CASE("causes: traces of replicas tell a slow rank by its peers") {
              "\nranks 0 to 8 of the step are ranks 0, 3, 6, 1, 4, 7, 2, 5, 8 of the job\n"));
   arguments[11] = "0,3,6;1,4;7,2,5,8";
   CHECK(run_penstock(arguments, scratch.path("")).code == 2);
+}
+
+// In the second step, the clock of rank 1 of the second replica is 4 us ahead.
+TEST_CASE("causes: traces of replicas note clocks that do not fit in any of them") {
+  const Scratch scratch;
+  const RunResult run = run_of(three_stages(steady_order));
+  Timeline ahead = run.timeline;
+  for (Time& time : ahead.begin) time += from_us(4);
+  for (Time& time : ahead.end) time += from_us(4);
+  std::vector<std::string> arguments{"trace"};
+  for (std::uint32_t rank = 0; rank < 6; ++rank) {
+    const Timeline& second = rank == 3 ? ahead : run.timeline;
+    json trace = json::parse(kineto_text(*run.plan, {run.timeline, second}, rank / 2));
+    trace["distributedInfo"]["rank"] = rank;
+    trace["distributedInfo"]["world_size"] = 6;
+    arguments.push_back(fmt::format("rank{}.json", rank));
+    scratch.file(arguments.back(), trace.dump());
+  }
+  for (const char* more : {"--pipeline-ranks", "0,2,4;1,3,5", "--timeline", "all.timeline"}) {
+    arguments.emplace_back(more);
+  }
+  const ProgramRun read = run_penstock(arguments, scratch.path(""));
+  CAPTURE(read.errors);
+  REQUIRE(read.code == 0);
+  const std::string note = "replica 1: clocks are not aligned between ranks 0 and 1";
+  CHECK(read.output.find("note: " + note) != std::string::npos);
+  const Recording all = read_timeline(content_of(scratch.path("all.timeline")));
+  CHECK(all.timeline.environment.at(unaligned_key).starts_with(note));
 }
 
 }  // namespace penstock::testing
