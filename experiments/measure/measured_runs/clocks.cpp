@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -17,7 +20,9 @@
 namespace penstock {
 namespace {
 
-/// Two ranks whose tensors go both ways, and what these take at least.
+constexpr double rounding_ns = 1;
+
+/// Two ranks whose tensors go both ways, and what these take at least, in whole nanoseconds.
 struct RankPair {
   Rank a;
   Rank b;
@@ -33,7 +38,7 @@ struct RankPair {
 /// The quickest there and back first, so that slow ones are last.
 std::vector<RankPair> rank_pairs(const TransferTimes& times) {
   std::map<std::pair<Rank, Rank>, double> ns;
-  for (const LinkTime& of : times.least) ns[{of.link.from, of.link.to}] = of.us * 1e3;
+  for (const LinkTime& of : times.least) ns[{of.link.from, of.link.to}] = std::round(of.us * 1e3);
   std::vector<RankPair> pairs;
   std::vector<double> rounds;
   for (const auto& [ends, there] : ns) {
@@ -106,23 +111,118 @@ class ClockGroups {
   double overlap_ns_;
 };
 
+/// The least and the most that each clock can be ahead of the first, so that no tensor arrives
+/// before it leaves.
+class ClockBounds {
+ public:
+  ClockBounds(const std::vector<RankPair>& pairs, std::uint32_t ranks, double overlap_ns)
+      : pairs_(pairs),
+        overlap_ns_(overlap_ns),
+        least_(ranks, -unbounded),
+        most_(ranks, unbounded) {}
+
+  bool hold(std::size_t rank, double ns) const { return least_[rank] <= ns && ns <= most_[rank]; }
+  double middle(std::size_t rank) const { return std::midpoint(least_[rank], most_[rank]); }
+
+  /// Takes a clock as known, which bounds others; false if none fit.
+  bool settle(std::size_t rank, double ns) {
+    least_[rank] = ns;
+    most_[rank] = ns;
+    std::size_t rounds = 0;
+    while (narrows()) {
+      if (++rounds > most_.size()) return false;  // the bounds of a ring contradict each other
+    }
+    return true;
+  }
+
+ private:
+  bool narrows() {
+    bool changed = false;
+    const auto bound = [&](std::size_t of, double least_ns, double most_ns) {
+      if (least_ns <= least_[of] && most_ns >= most_[of]) return;
+      least_[of] = std::max(least_[of], least_ns);
+      most_[of] = std::min(most_[of], most_ns);
+      changed = true;
+    };
+    for (const RankPair& pair : pairs_) {
+      const std::size_t a = index(pair.a), b = index(pair.b);
+      const double there_ns = pair.there_ns + overlap_ns_, back_ns = pair.back_ns + overlap_ns_;
+      bound(b, least_[a] - back_ns, most_[a] + there_ns);
+      bound(a, least_[b] - there_ns, most_[b] + back_ns);
+    }
+    return changed;
+  }
+
+  static constexpr double unbounded = std::numeric_limits<double>::infinity();
+  const std::vector<RankPair>& pairs_;
+  double overlap_ns_;
+  std::vector<double> least_;
+  std::vector<double> most_;
+};
+
+/// By rank: 0 where a clock can be right as it is, beside those before it; others are in the middle
+/// of what these leave. Nothing if no clocks fit all pairs.
+std::optional<std::vector<double>> clocks_that_fit(const std::vector<RankPair>& pairs,
+                                                   std::uint32_t ranks, double overlap_ns) {
+  ClockBounds bounds(pairs, ranks, overlap_ns);
+  std::vector<double> ahead_ns(ranks);
+  std::vector<std::size_t> wrong;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    if (!bounds.hold(rank, 0)) {
+      wrong.push_back(rank);
+    } else if (!bounds.settle(rank, 0)) {
+      return std::nullopt;
+    }
+  }
+  for (const std::size_t rank : wrong) {
+    ahead_ns[rank] = bounds.middle(rank);
+    if (!bounds.settle(rank, ahead_ns[rank])) return std::nullopt;
+  }
+  return ahead_ns;
+}
+
+/// The first few of a list.
+std::string first_of(std::vector<std::string> all) {
+  constexpr std::size_t most_shown = 3;
+  if (all.size() > most_shown) {
+    all.resize(most_shown);
+    all.emplace_back("…");
+  }
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+/// Whether no tensor arrives before it leaves by these clocks.
+bool fit(const std::vector<double>& ahead_ns, const std::vector<RankPair>& pairs,
+         double overlap_ns) {
+  return std::ranges::all_of(pairs, [&](const RankPair& pair) {
+    const double apart_ns = ahead_ns[index(pair.b)] - ahead_ns[index(pair.a)];
+    const double most_ns = overlap_ns + rounding_ns;
+    return apart_ns <= pair.there_ns + most_ns && -apart_ns <= pair.back_ns + most_ns;
+  });
+}
+
 }  // namespace
 
 std::vector<std::int64_t> clock_offsets(const Plan& plan, const TransferTimes& times,
                                         std::int64_t overlap_ns) {
   const std::vector<RankPair> pairs = rank_pairs(times);
   if (times.clock_error_ns <= overlap_ns && !has_slow_link(pairs, times)) return {};
-  ClockGroups clocks(plan.ranks, static_cast<double>(overlap_ns));
+  const auto overlaps_ns = static_cast<double>(overlap_ns);
+  ClockGroups clocks(plan.ranks, overlaps_ns);
   for (const RankPair& pair : pairs) clocks.join(pair);
+  std::vector<double> ahead_ns = clocks.ahead_ns();
+  if (!fit(ahead_ns, pairs, overlaps_ns)) {
+    if (auto fitting = clocks_that_fit(pairs, plan.ranks, overlaps_ns)) {
+      ahead_ns = *std::move(fitting);
+    }
+  }
   std::vector<std::int64_t> rounded;
-  for (const double ns : clocks.ahead_ns()) rounded.push_back(std::llround(ns));
+  for (const double ns : ahead_ns) rounded.push_back(std::llround(ns));
   const bool none = std::ranges::count(rounded, 0) == std::ssize(rounded);
   return none ? std::vector<std::int64_t>{} : rounded;
 }
 
 std::string unaligned_clocks(const TransferTimes& times, std::int64_t overlap_ns) {
-  constexpr double rounding_ns = 1;
-  constexpr std::size_t most_shown = 3;
   double least_us = -(static_cast<double>(overlap_ns) + rounding_ns) / 1e3;
   const double allowed_us = least_us;
   std::set<std::pair<Rank, Rank>> pairs;
@@ -131,15 +231,24 @@ std::string unaligned_clocks(const TransferTimes& times, std::int64_t overlap_ns
     least_us = std::min(least_us, of.us);
     pairs.insert(std::minmax(of.link.from, of.link.to));
   }
-  std::vector<std::string> shown;
-  for (const auto& [a, b] : pairs) {
-    if (shown.size() < most_shown) shown.push_back(fmt::format("{} and {}", index(a), index(b)));
-  }
-  if (pairs.size() > shown.size()) shown.emplace_back("…");
-  if (shown.empty()) return "";
+  std::vector<std::string> names;
+  for (const auto& [a, b] : pairs) names.push_back(fmt::format("{} and {}", index(a), index(b)));
+  if (names.empty()) return "";
   return fmt::format(
       "clocks are not aligned between ranks {}: tensors arrive up to {} µs before they leave",
-      fmt::join(shown, ", "), number_text(-least_us));
+      first_of(std::move(names)), number_text(-least_us));
+}
+
+std::string far_clocks(const std::vector<std::int64_t>& offsets, std::int64_t step_ns) {
+  std::vector<std::string> far;
+  for (std::size_t rank = 0; rank < offsets.size(); ++rank) {
+    if (std::abs(offsets[rank]) >= step_ns / 2) far.push_back(fmt::format("{}", rank));
+  }
+  if (far.empty()) return "";
+  return fmt::format(
+      "the clocks of ranks 0 and {} differ by half a step or more, or these are other steps: "
+      "ProfilerStep# annotations number them",
+      first_of(std::move(far)));
 }
 
 std::int64_t align_clocks(const Plan& plan, const std::vector<std::int64_t>& offsets,

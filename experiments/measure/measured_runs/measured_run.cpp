@@ -242,7 +242,11 @@ TransferTimes with_one_clock(TransferTimes transfers, MeasuredRun& run) {
                     "take in both directions",
                     fmt::join(texts, ", ")));
   }
-  run.unaligned = unaligned_clocks(transfers, overlap_ns);
+  if (!run.ranks.front().ops.ops.front().step) {
+    const std::vector<Time>& ends = run.measured.iterations.front().end;
+    run.unaligned = far_clocks(run.clock_offsets_ns, to_ns(std::ranges::max(ends)));
+  }
+  if (run.unaligned.empty()) run.unaligned = unaligned_clocks(transfers, overlap_ns);
   if (!run.unaligned.empty()) run.notes.push_back(run.unaligned);
   return transfers;
 }

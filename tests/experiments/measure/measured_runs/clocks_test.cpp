@@ -102,6 +102,38 @@ TEST_CASE("clocks: those that drift are noted, in the timeline too") {
   CHECK(std::ranges::count(notes, "B: " + note) == 1);
 }
 
+// Tensors take 60 us to the next of four ranks and 10 us back, and the clock of rank 2 is 1 ms
+// ahead. Ranks 1 and 3 leave it 990 to 1010 us. Half of each difference, 25 us, is no clock: three
+// of them and the difference of the last pair, which closes the ring, are 100 us apart.
+TEST_CASE("clocks: around a ring whose links are slow one way, clocks that fit stay as they are") {
+  Plan plan;
+  plan.ranks = 4;
+  const auto times_of = [](double ahead_us) {
+    const std::vector<double> ahead{0, 0, ahead_us, 0};
+    TransferTimes times;
+    for (std::uint32_t from = 0; from < 4; ++from) {
+      const std::uint32_t to = (from + 1) % 4;
+      const double apart_us = ahead[to] - ahead[from];
+      times.least.push_back({Link{Rank{from}, Rank{to}}, 60 + apart_us});
+      times.least.push_back({Link{Rank{to}, Rank{from}}, 10 - apart_us});
+    }
+    return times;
+  };
+  TransferTimes one_ahead = times_of(1000);
+  one_ahead.clock_error_ns = 990'000;
+  CHECK(clock_offsets(plan, one_ahead, 0) == std::vector<std::int64_t>{0, 0, 1'000'000, 0});
+  TransferTimes right = times_of(0);
+  right.slow = {{Link{Rank{0}, Rank{1}}, 60}};
+  CHECK(clock_offsets(plan, right, 0).empty());
+}
+
+TEST_CASE("clocks: those half a step from the first may show other steps") {
+  CHECK(far_clocks({0, -49, 49}, 100).empty());
+  CHECK(far_clocks({0, -50, 0, 49}, 100) ==
+        "the clocks of ranks 0 and 1 differ by half a step or more, or these are other steps: "
+        "ProfilerStep# annotations number them");
+}
+
 TEST_CASE("clocks: tensors that arrive early by no more than ops overlap need no note") {
   const TransferTimes times{.least = {{Link{Rank{3}, Rank{2}}, -4}, {Link{Rank{0}, Rank{1}}, 1}}};
   CHECK(unaligned_clocks(times, 4000).empty());

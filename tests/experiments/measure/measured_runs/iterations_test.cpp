@@ -117,6 +117,17 @@ TEST_CASE("iterations: captures that begin within different steps are one run by
   }
 }
 
+// The capture of rank 1 has no op of the first step, and its clock could be as wrong as that.
+TEST_CASE("iterations: ranks whose steps may be others are noted, unless steps have numbers") {
+  for (const bool steps : {false, true}) {
+    Traces traces = three_steps(steady_order, {.steps = steps});
+    std::vector<TracedRank> ranks = ranks_of(traces);
+    cut_front(12, ranks[1]);
+    const MeasuredRun run = measured_run(std::move(ranks), {}, {});
+    CHECK(run.unaligned.starts_with("the clocks of ranks 0 and 1 differ by half a step") != steps);
+  }
+}
+
 TEST_CASE("iterations: a step that one rank lacks is left out with that rank") {
   Traces traces = three_steps(steady_order, {});
   std::vector<TracedRank> ranks = ranks_of(traces);
