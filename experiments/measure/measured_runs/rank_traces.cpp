@@ -24,6 +24,14 @@ namespace {
 
 constexpr std::array<std::string_view, 3> trace_suffixes{".json", ".json.gz", ".sqlite"};
 
+/// The job's rank of a file that does not state it: files come in the order of their ranks.
+std::uint32_t rank_by_order(const TraceReading& reading, std::size_t argument) {
+  if (reading.pipeline_ranks.empty()) return static_cast<std::uint32_t>(argument);
+  std::vector<std::uint32_t> ranks = reading.pipeline_ranks;
+  std::ranges::sort(ranks);
+  return ranks[argument];
+}
+
 /// Finds the pipeline rank of each file.
 class RankFinder {
  public:
@@ -77,10 +85,9 @@ class RankFinder {
   }
 
  private:
-  /// Files that do not state their rank are of the job's ranks in the order given.
   std::uint32_t rank_of(const KinetoTrace& trace, std::size_t argument) const {
-    const std::uint32_t rank = trace.rank.value_or(static_cast<std::uint32_t>(argument));
     const std::vector<std::uint32_t>& wanted = reading_.pipeline_ranks;
+    const std::uint32_t rank = trace.rank ? *trace.rank : rank_by_order(reading_, argument);
     if (wanted.empty()) {
       if (rank < holder_.size()) return rank;
       throw InputError(
@@ -92,14 +99,8 @@ class RankFinder {
     }
     const auto found = std::find(wanted.begin(), wanted.end(), rank);
     if (found != wanted.end()) return static_cast<std::uint32_t>(found - wanted.begin());
-    if (trace.rank) {
-      throw InputError("/distributedInfo/rank",
-                       fmt::format("it is of rank {}, which --pipeline-ranks does not name", rank));
-    }
-    throw InputError(fmt::format(
-        "no file says of which rank it is, so this one is of rank {}, which --pipeline-ranks does "
-        "not name: number the ranks from 0 in the order of the files",
-        rank));
+    throw InputError("/distributedInfo/rank",
+                     fmt::format("it is of rank {}, which --pipeline-ranks does not name", rank));
   }
 
   const TraceReading& reading_;
@@ -111,8 +112,7 @@ class RankFinder {
 };
 
 /// Suggests what to do if nothing assigns kernels to ops.
-InputError nothing_matches(const std::string& source, const NameUse& names) {
-  const bool is_process = source.find(".sqlite#") != std::string::npos;
+InputError nothing_matches(const KinetoTrace& trace, const NameUse& names) {
   std::string most;
   constexpr std::size_t shown = 3;
   for (std::size_t i = 0; i < std::min(shown, names.unmatched.size()); ++i) {
@@ -123,15 +123,16 @@ InputError nothing_matches(const std::string& source, const NameUse& names) {
       "--schedule and --microbatches, to tell ops by the messages between them. PyTorch's "
       "Schedule1F1B marks no ops: penstock help traces has five lines that do{}",
       most.empty() ? "it has none" : "its most frequent ones are " + most,
-      is_process ? "; a process that is no rank is left out by naming the others: FILE#PROCESS ..."
-                 : ""));
+      trace.among_others
+          ? "; a process that is no rank is left out by naming the others: FILE#PROCESS ..."
+          : ""));
 }
 
 RankOps ops_of(const KinetoTrace& trace, const TraceReading& reading, const NameUse& names,
                Rank rank) {
   const bool by_annotations = !reading.by_gaps && !names.matched.empty();
   if (by_annotations) return ops_of_annotations(trace, reading.patterns, Stage{index(rank)});
-  if (!reading.order) throw nothing_matches(trace.source, names);
+  if (!reading.order) throw nothing_matches(trace, names);
   return ops_of_bursts(trace, reading.order->schedule, reading.order->placement, rank);
 }
 
@@ -158,15 +159,28 @@ TracedRank boil_down(const KinetoTrace& trace, const TraceReading& reading, Rank
   return result;
 }
 
+/// How long the folders are that all paths begin with.
+std::size_t shared_folders(const std::vector<std::string>& paths) {
+  std::string_view shared = paths.front();
+  for (const std::string& path : paths) {
+    const auto differs = std::ranges::mismatch(shared, path).in1;
+    shared = shared.substr(0, static_cast<std::size_t>(differs - shared.begin()));
+  }
+  const std::size_t last = shared.rfind('/');
+  return last == std::string_view::npos ? 0 : last + 1;
+}
+
 /// Which file is of which rank, where only their order says it.
-std::string ranks_by_order(const std::vector<std::string>& files) {
+std::string ranks_by_order(const TraceReading& reading) {
   constexpr std::size_t most_shown = 16;
+  const std::vector<std::string>& files = reading.files;
+  const std::size_t shared = shared_folders(files);
   std::string text = "the files do not say of which rank they are: taken in the order given";
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (i == most_shown && files.size() > most_shown + 1) text += ", …";
     if (i >= most_shown && i + 1 < files.size()) continue;
-    text += fmt::format("{} rank {} {}", i == 0 ? ";" : ",", i,
-                        std::filesystem::path(files[i]).filename().string());
+    text += fmt::format("{} rank {} {}", i == 0 ? ";" : ",", rank_by_order(reading, i),
+                        files[i].substr(shared));
   }
   return text;
 }
@@ -229,7 +243,7 @@ std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_t
                 fewer_steps);
   }
   if (ops_too) finder.finish();
-  if (finder.by_order()) notes.push_back(ranks_by_order(reading.files));
+  if (finder.by_order()) notes.push_back(ranks_by_order(reading));
   return ranks;
 }
 

@@ -50,7 +50,8 @@ struct TracedRank {
 std::vector<std::string> trace_files(const std::vector<std::string>& paths);
 
 /// Reads the traces one at a time, so that only one is in memory, and returns them by pipeline
-/// rank. If no trace states its rank, the order of the files counts, with an entry in `notes`.
+/// rank. If no trace states its rank, files are in the order of the job's ranks, with an entry in
+/// `notes`.
 /// Without `ops_too`, only reads names, of any ranks in the given order. Throws InputError with the
 /// file's name in front, also for missing or duplicate ranks and for jobs of different sizes.
 std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_too,

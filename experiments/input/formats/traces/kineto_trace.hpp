@@ -83,6 +83,7 @@ struct KinetoOperator {
 /// Everything else is skipped. Times count from `base_ns`.
 struct KinetoTrace {
   std::string source;                       // its file
+  bool among_others = false;                // a process of several in its file
   std::optional<std::uint32_t> rank;        // in the whole job
   std::optional<std::uint32_t> world_size;  // ranks of the whole job
   std::uint64_t peer = 0;                   // the largest rank that a message states

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -22,6 +23,27 @@ namespace {
 
 constexpr std::string_view kernels = "CUPTI_ACTIVITY_KIND_KERNEL";
 constexpr std::string_view graphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";  // launched as a whole
+constexpr std::string_view copies = "CUPTI_ACTIVITY_KIND_MEMCPY";
+constexpr std::string_view fills = "CUPTI_ACTIVITY_KIND_MEMSET";
+constexpr std::string_view launches = "CUPTI_ACTIVITY_KIND_RUNTIME";
+constexpr std::string_view ranges = "NVTX_EVENTS";
+constexpr std::string_view strings = "StringIds";
+
+/// What is read of a table, with blanks between the columns.
+struct ReadTable {
+  std::string_view name;
+  std::string_view columns;
+};
+constexpr std::string_view work_columns = "start end correlationId deviceId streamId globalPid";
+constexpr std::array<ReadTable, 8> read_tables{
+    {{strings, "value id"},
+     {kernels, work_columns},
+     {kernels, "shortName"},
+     {graphs, work_columns},
+     {copies, work_columns},
+     {fills, work_columns},
+     {launches, "start correlationId globalTid"},
+     {ranges, "start end text textId eventType globalTid"}}};
 
 /// An open export.
 class NsysFile {
@@ -36,12 +58,19 @@ class NsysFile {
     Statement found(database_, "SELECT 1 FROM pragma_table_info(?) WHERE name = ?");
     return found.with(table, column).next();
   }
-  void require(std::string_view table, std::string_view column) const {
-    if (has(table, column)) return;
-    throw InputError(std::string(table),
-                     fmt::format("the export lacks this table or its column \"{}\"; `nsys export "
-                                 "--type sqlite` of the report writes both",
-                                 column));
+  /// Throws InputError for a table without a column that is read. Only names must be there.
+  void require_columns() const {
+    for (const ReadTable& table : read_tables) {
+      if (table.name != strings && !has(table.name)) continue;
+      for (std::string_view rest = table.columns; !rest.empty();) {
+        const std::string_view column = take_until(rest, ' ');
+        if (has(table.name, column)) continue;
+        throw InputError(std::string(table.name),
+                         fmt::format("the export lacks this table or its column \"{}\"; `nsys "
+                                     "export --type sqlite` of the report writes both",
+                                     column));
+      }
+    }
   }
   Statement query(const std::string& sql) const { return Statement(database_, sql); }
   /// A column of the first row of a table; nothing where one of them is missing.
@@ -84,13 +113,11 @@ class ProcessReader {
         work_names_(trace.work_names) {}
 
   void read() {
-    file_.require("StringIds", "value");
-    if (file_.has(kernels)) file_.require(kernels, "shortName");
     read_facts();
     read_works(kernels, "(SELECT value FROM StringIds WHERE id = shortName)", true);
     read_works(graphs, "'CUDA graph'", true);
-    read_works("CUPTI_ACTIVITY_KIND_MEMCPY", "'memcpy'", false);
-    read_works("CUPTI_ACTIVITY_KIND_MEMSET", "'memset'", false);
+    read_works(copies, "'memcpy'", false);
+    read_works(fills, "'memset'", false);
     read_launches();
     read_ranges();
     trace_.events = trace_.works.size() + trace_.launches.size() + trace_.annotations.size();
@@ -113,10 +140,9 @@ class ProcessReader {
     }
   }
   void read_launches() {
-    if (!file_.has("CUPTI_ACTIVITY_KIND_RUNTIME")) return;
+    if (!file_.has(launches)) return;
     Statement rows = file_.query(fmt::format(
-        "SELECT start, correlationId, globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE {}",
-        of_process));
+        "SELECT start, correlationId, globalTid FROM {} WHERE {}", launches, of_process));
     rows.with(process_);
     while (rows.next()) {
       add(trace_.launches, KinetoLaunch{whole(rows, 0), static_cast<std::uint64_t>(whole(rows, 1)),
@@ -125,16 +151,15 @@ class ProcessReader {
   }
   /// Ranges that are pushed and popped (59), or started and ended (60).
   void read_ranges() {
-    if (!file_.has("NVTX_EVENTS")) return;
+    if (!file_.has(ranges)) return;
     Statement rows = file_.query(fmt::format(
         "SELECT start, end, rowid, globalTid, coalesce(text, (SELECT value FROM StringIds WHERE id "
-        "= "
-        "textId)) FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND end IS NOT NULL AND {}",
-        of_process));
+        "= textId)) FROM {} WHERE eventType IN (59, 60) AND end IS NOT NULL AND {}",
+        ranges, of_process));
     rows.with(process_);
     while (rows.next()) {
       const std::uint32_t name = names_.of(rows.text(4).value_or(""));
-      trace_.keep({span(rows, "NVTX_EVENTS"), name, thread(rows, 3), false});
+      trace_.keep({span(rows, ranges), name, thread(rows, 3), false});
     }
   }
   void read_facts() {
@@ -172,8 +197,8 @@ class ProcessReader {
     if (sound) return span;
     throw InputError(
         std::string(table),
-        fmt::format("row {} lasts from {} to {} ns; an event ends after it begins, and no later "
-                    "than {} ns after 1970",
+        fmt::format("row {} lasts from {} to {} ns; an event ends after it begins, begins at 0 or "
+                    "later, and ends no later than {} ns after 1970",
                     whole(rows, 2), span.begin_ns, span.end_ns, KinetoLimits::time_ns));
   }
   template <class List, class Event>
@@ -202,6 +227,7 @@ auto reading(const std::string& path, Step step) {
           "a database without CUDA kernels; `nsys profile --trace cuda,nvtx` and `nsys export "
           "--type sqlite` write one that has them");
     }
+    file.require_columns();
     return step(file);
   } catch (const DatabaseError& error) {
     throw in_file(path, InputError(error.what()));
@@ -258,8 +284,9 @@ KinetoTrace read_trace(const std::string& path, const std::function<void(double)
   if (!is_nsys_file(name)) return read_kineto(path, on_block);
   if (on_block) on_block(0);
   return reading(name, [&, number = wanted](const NsysFile& file) {
-    KinetoTrace trace{.source = path};
-    for (const std::int64_t process : processes_in(file)) {
+    const std::vector<std::int64_t> processes = processes_in(file);
+    KinetoTrace trace{.source = path, .among_others = processes.size() > 1};
+    for (const std::int64_t process : processes) {
       if (number && process_number(process) != *number) continue;
       ProcessReader(file, process, trace).read();
       return trace;

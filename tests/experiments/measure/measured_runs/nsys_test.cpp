@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -118,27 +119,54 @@ TEST_CASE("nsys: names of devices and the start of the session may be missing, n
                        doctest::Contains("StringIds: the export lacks this table or its column "
                                          "\"value\"; `nsys export --type sqlite`"),
                        InputError);
-  CHECK_THROWS_WITH_AS(
-      without("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME COLUMN shortName TO name"),
-      doctest::Contains("CUPTI_ACTIVITY_KIND_KERNEL: the export lacks this table or its column "
-                        "\"shortName\""),
-      InputError);
+}
+
+TEST_CASE("nsys: a table without a column that is read is refused with both") {
+  struct Table {
+    std::string name;
+    std::vector<std::string> columns;
+  };
+  const std::vector<std::string> of_works{"start",    "end",      "correlationId",
+                                          "deviceId", "streamId", "globalPid"};
+  const std::vector<Table> tables{
+      {"StringIds", {"id", "value"}},
+      {"CUPTI_ACTIVITY_KIND_KERNEL", of_works},
+      {"CUPTI_ACTIVITY_KIND_KERNEL", {"shortName"}},
+      {"CUPTI_ACTIVITY_KIND_MEMCPY", of_works},
+      {"CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "correlationId", "globalTid"}},
+      {"NVTX_EVENTS", {"start", "end", "text", "textId", "eventType", "globalTid"}}};
+  for (const Table& table : tables) {
+    for (const std::string& column : table.columns) {
+      const Scratch scratch;
+      const std::string path = written(scratch);
+      Database(path, Database::Access::write)
+          .run(fmt::format("ALTER TABLE {} RENAME COLUMN \"{}\" TO other", table.name, column));
+      CHECK(refused_with<InputError>([&] { traces_in(path); })
+                .find(fmt::format("report.sqlite: {}: the export lacks this table or its column "
+                                  "\"{}\"; `nsys export --type sqlite`",
+                                  table.name, column)) != std::string::npos);
+    }
+  }
 }
 
 // The session starts at 1.7e18 ns: with it, 2.3e18 ns end at the last time of all.
 TEST_CASE("nsys: an event whose times cannot be is refused with its table and row") {
-  const auto refused = [](const std::string& end) {
+  const auto refused = [](const std::string& time) {
     const Scratch scratch;
     const std::string path = written(scratch);
     Database file(path, Database::Access::write);
     const std::int64_t row = file.whole("SELECT rowid FROM NVTX_EVENTS WHERE text = 'PP:0F0'");
-    file.run(fmt::format("UPDATE NVTX_EVENTS SET end = {} WHERE rowid = {}", end, row));
+    file.run(fmt::format("UPDATE NVTX_EVENTS SET {} WHERE rowid = {}", time, row));
     return replaced(refused_with<InputError>([&] { read_trace(path + "#101"); }),
                     fmt::format("row {} ", row), "its row ");
   };
-  CHECK(refused("4999").find("report.sqlite: NVTX_EVENTS: its row lasts from 5000 to 4999 ns; an "
-                             "event ends after it begins") != std::string::npos);
-  CHECK(refused("2300000000000000001").find("NVTX_EVENTS: its row lasts from ") !=
+  CHECK(refused("end = 4999")
+            .find("report.sqlite: NVTX_EVENTS: its row lasts from 5000 to 4999 ns; an "
+                  "event ends after it begins") != std::string::npos);
+  CHECK(refused("start = -5")
+            .find("its row lasts from -5 to 8000 ns; an event ends after it begins, "
+                  "begins at 0 or later") != std::string::npos);
+  CHECK(refused("end = 2300000000000000001").find("NVTX_EVENTS: its row lasts from ") !=
         std::string::npos);
 }
 
@@ -152,19 +180,24 @@ TEST_CASE("nsys: an event may end at the last time of all") {
 
 TEST_CASE("nsys: where a process is no rank, the error says how others are named") {
   const Scratch scratch;
-  const std::string path = written(scratch);
-  Database(path, Database::Access::write)
-      .run(
-          "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT start, end, deviceId, contextId, "
-          "streamId, 0, 90 << 24, demangledName, shortName FROM CUPTI_ACTIVITY_KIND_KERNEL "
-          "LIMIT 1");
+  const std::string path = scratch.path("report.db");
+  std::filesystem::rename(written(scratch), path);
+  Database file(path, Database::Access::write);
+  file.run(
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT start, end, deviceId, contextId, "
+      "streamId, 0, 90 << 24, demangledName, shortName FROM CUPTI_ACTIVITY_KIND_KERNEL "
+      "LIMIT 1");
   const ProgramRun read = run_penstock({"trace", path}, scratch.path(""));
   CHECK(read.code == 3);
-  CHECK(read.errors.find("report.sqlite#90: no annotation of it matches") != std::string::npos);
+  CHECK(read.errors.find("report.db#90: no annotation of it matches") != std::string::npos);
   CHECK(read.errors.find("naming the others: FILE#PROCESS ...") != std::string::npos);
   const ProgramRun named =
       run_penstock({"trace", path + "#101", path + "#102", path + "#103"}, scratch.path(""));
   CHECK(named.code == 0);
+  file.run("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid <> 90 << 24");
+  const ProgramRun alone = run_penstock({"trace", path}, scratch.path(""));
+  CHECK(alone.errors.find("report.db#90: no annotation of it matches") != std::string::npos);
+  CHECK(alone.errors.find("FILE#PROCESS") == std::string::npos);
 }
 
 TEST_CASE("lanes: of traces without a pipeline, ranges stand above the kernels of each rank") {

@@ -1,7 +1,9 @@
 #include "experiments/measure/measured_runs/rank_traces.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -28,10 +30,27 @@ TEST_CASE("ranks: files that do not say their rank are the job's ranks in the or
   CHECK(traces.notes[0] ==
         "the files do not say of which rank they are: taken in the order given; rank 0 rank2.json, "
         "rank 1 rank1.json, rank 2 rank0.json");
-  traces.reading.pipeline_ranks = {0, 8, 16};
-  CHECK(traces.refusal().find("so this one is of rank 1, which --pipeline-ranks does not name: "
-                              "number the ranks from 0 in the order of the files") !=
-        std::string::npos);
+  traces.reading.pipeline_ranks = {16, 8, 0};
+  const MeasuredRun wide = traces.read();
+  CHECK(wide.ranks[0].source == traces.reading.files[2]);
+  CHECK(wide.ranks[0].job_rank == 16);
+  CHECK(wide.ranks[2].job_rank == 0);
+  REQUIRE(traces.notes.size() == 1);
+  CHECK(traces.notes[0].ends_with("; rank 0 rank2.json, rank 8 rank1.json, rank 16 rank0.json"));
+}
+
+TEST_CASE("ranks: files of one name are told apart by their folders, from the first that differs") {
+  Traces traces({run_of(three_stages(steady_order))}, {.rank_known = false});
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    std::string& file = traces.reading.files[rank];
+    const auto moved = std::filesystem::path(file).parent_path() / fmt::format("h{}/t.json", rank);
+    std::filesystem::create_directories(moved.parent_path());
+    std::filesystem::rename(file, moved);
+    file = moved.string();
+  }
+  traces.read();
+  REQUIRE(traces.notes.size() == 1);
+  CHECK(traces.notes[0].ends_with("; rank 0 h0/t.json, rank 1 h1/t.json, rank 2 h2/t.json"));
 }
 
 TEST_CASE("ranks: the traces of a folder are in the order of the numbers in their names") {
