@@ -46,7 +46,8 @@ struct TracedRank {
 };
 
 /// Files as given, and in place of a folder what may be traces in it, by name; digits in names
-/// compare as numbers. Throws InputError for a folder without any.
+/// compare as numbers, unless only some of them begin with 0. Throws InputError for a folder
+/// without any.
 std::vector<std::string> trace_files(const std::vector<std::string>& paths);
 
 /// Reads the traces one at a time, so that only one is in memory, and returns them by pipeline
