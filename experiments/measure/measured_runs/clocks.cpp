@@ -242,7 +242,8 @@ std::string unaligned_clocks(const TransferTimes& times, std::int64_t overlap_ns
 std::string far_clocks(const std::vector<std::int64_t>& offsets, std::int64_t step_ns) {
   std::vector<std::string> far;
   for (std::size_t rank = 0; rank < offsets.size(); ++rank) {
-    if (std::abs(offsets[rank]) >= step_ns / 2) far.push_back(fmt::format("{}", rank));
+    const bool is_far = offsets[rank] != 0 && std::abs(offsets[rank]) >= step_ns / 2;
+    if (is_far) far.push_back(fmt::format("{}", rank));
   }
   if (far.empty()) return "";
   return fmt::format(
