@@ -38,6 +38,7 @@ const std::map<std::string, std::set<std::string>>& library_headers() {
       {"thread", {"thread"}},
       {"unique_ptr", {"memory"}},
       {"unordered_map", {"unordered_map"}},
+      {"unordered_multimap", {"unordered_map"}},
       {"variant", {"variant"}},
       {"vector", {"vector"}},
   };

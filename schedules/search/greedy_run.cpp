@@ -1,5 +1,7 @@
 #include "schedules/search/greedy_run.hpp"
 
+#include <algorithm>
+
 namespace penstock {
 
 GreedyRun::GreedyRun(const OrderProblem& problem, TimeDirection direction)

@@ -109,6 +109,7 @@ Verdict worst_of(const ScheduleRanking& ranking) {
   for (std::size_t i = 0; i < ranking.schedules.size(); ++i) {
     const RankedSchedule& one = ranking.schedules[i];
     if (i >= ranking.ran && !one.validation.fault && one.validation.measured.tried == 0) continue;
+    // A run that failed has no verdict of its own.
     const Verdict verdict = one.validation.fault ? Verdict::fail : one.validation.verdict;
     if (verdict == Verdict::fail) return verdict;
     if (verdict == Verdict::inconclusive) worst = verdict;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <queue>
+#include <utility>
 
 namespace penstock::testing {
 namespace {

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <cmath>
+#include <utility>
 
 namespace penstock::testing {
 namespace {

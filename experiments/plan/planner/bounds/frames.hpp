@@ -92,7 +92,6 @@ class LayoutFrames {
     StackConstants constants;
     double update_us = 0;  // of a step, at least
   };
-  /// By stage.
 
   std::vector<LayoutFrame> unjudged(std::uint32_t degrees) const;
   DegreesBounds bounds_of(const std::vector<LayoutFrame>& frames) const;
