@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,6 +37,13 @@ class OrderError : public InputError {
  private:
   std::size_t rank_;
   std::size_t column_;
+};
+
+/// The first fault of an order file. Rank and column count from 0; blank cells count.
+struct CellFault {
+  std::size_t rank;
+  std::size_t column;
+  std::string text;
 };
 
 /// Reads an order in PyTorch's notation, with or without communication. Row i is rank i, cells run

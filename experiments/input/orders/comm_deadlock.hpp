@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "experiments/input/orders/comms_check.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
 #include "sim/order/communication.hpp"
 #include "sim/order/placement.hpp"
 

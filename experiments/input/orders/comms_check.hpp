@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,13 +9,6 @@
 #include "sim/order/placement.hpp"
 
 namespace penstock {
-
-/// The first fault of an order file. Rank and column count from 0; blank cells count.
-struct CellFault {
-  std::size_t rank;
-  std::size_t column;
-  std::string text;
-};
 
 /// The first communication fault of an order whose actions are valid: a cell in the wrong row, a
 /// send before its tensor is computed, a read before its receive, a send or receive that is

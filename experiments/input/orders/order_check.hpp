@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/input/orders/comms_check.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
 #include "sim/base/numbers.hpp"
 #include "sim/order/communication.hpp"

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/order_check.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/limits.hpp"

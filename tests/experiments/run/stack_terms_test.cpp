@@ -66,8 +66,8 @@ TEST_CASE("backwards of ZeRO-2 wait for the exposed share of the reductions that
   };
   const double once_us = exposed_us(2, 1), more_us = exposed_us(2, 2) - once_us;
   CHECK(once_us == doctest::Approx(exposed_us(1, 1)).epsilon(1e-6));
-  CHECK(more_us > once_us / 4);  // without the gather of new weights
-  CHECK(more_us < once_us);
+  CHECK(once_us > 0);
+  CHECK(more_us == doctest::Approx(once_us).epsilon(1e-6));  // reductions are equal
   CHECK(exposed_us(2, 4) == doctest::Approx(once_us + 3 * more_us).epsilon(1e-6));
   CHECK(exposed_us(1, 4) == doctest::Approx(once_us).epsilon(1e-6));
 }
