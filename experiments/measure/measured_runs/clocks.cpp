@@ -160,8 +160,8 @@ class ClockBounds {
   std::vector<double> most_;
 };
 
-/// By rank: 0 where a clock can be right as it is, beside those before it; others are in the middle
-/// of what these leave. Nothing if no clocks fit all pairs.
+/// By rank, how far its clock is set back: 0 where the bounds of all pairs and of earlier ranks
+/// allow it, otherwise the middle of what they allow. Nothing if no clocks fit all pairs.
 std::optional<std::vector<double>> clocks_that_fit(const std::vector<RankPair>& pairs,
                                                    std::uint32_t ranks, double overlap_ns) {
   ClockBounds bounds(pairs, ranks, overlap_ns);

@@ -42,7 +42,7 @@ std::string path_over_spine(Sharing sharing) {
   return path_of(in_pairs({0, 1, 2, 3}, "0F0\n1F0\n2F1\n3F1"), conditions);
 }
 
-/// Two ranks that hand so many microbatches on and back, one after the other.
+/// Two ranks that pass microbatches on and back, one after the other.
 System ping_pong(std::uint32_t microbatches) {
   System system{Placement::loop(2, 1), Schedule(2), {stage_of(1, 2), stage_of(1, 2)}, delay(1)};
   for (Microbatch m : Numbers<Microbatch>(microbatches)) {

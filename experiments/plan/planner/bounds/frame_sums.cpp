@@ -22,7 +22,7 @@ Training kept_at(const DeviceMemory& memory, std::uint32_t zero, bool whole_grad
           .whole_gradients = whole_gradients};
 }
 
-/// Adds a layer that so many ranks hold.
+/// Adds a layer whose parameters `holders` ranks hold.
 void add_layer(const LayerTimes& layer, double holders, KeptParameters& sum) {
   KeptParameters own;
   for (const SharedParameters& one : layer.parameters) {

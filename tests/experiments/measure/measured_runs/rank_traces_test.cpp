@@ -39,7 +39,7 @@ TEST_CASE("ranks: files that do not say their rank are the job's ranks in the or
   CHECK(traces.notes[0].ends_with("; rank 0 rank2.json, rank 8 rank1.json, rank 16 rank0.json"));
 }
 
-TEST_CASE("ranks: files of one name are told apart by their folders, from the first that differs") {
+TEST_CASE("ranks: a note names files of one name by their folders, from the first that differs") {
   Traces traces({run_of(three_stages(steady_order))}, {.rank_known = false});
   for (std::size_t rank = 0; rank < 3; ++rank) {
     std::string& file = traces.reading.files[rank];
