@@ -105,15 +105,12 @@ std::vector<Node> seated(const HardwareSpec& spec, const std::vector<Node>& seat
   return nodes;
 }
 
-/// The topology of a scenario, at what is left of a NIC for one of the devices of a rank that share
-/// it: they all send at once.
-std::map<std::string, double> parameters_for(const HardwareSpec& spec) {
-  std::map<std::string, double> parameters = spec.topology->parameters;
-  const auto nic = parameters.find("nic_bandwidth_bytes_per_s");
-  const auto sharing = parameters.find("devices_per_nic");
-  if (nic == parameters.end() || sharing == parameters.end()) return parameters;
-  nic->second /= std::clamp(static_cast<double>(spec.devices_per_rank), 1.0, sharing->second);
-  return parameters;
+/// Devices of a rank that share a NIC: they all send at once.
+std::uint32_t nic_sharers(const HardwareSpec& spec) {
+  const auto sharing = spec.topology->parameters.find("devices_per_nic");
+  if (sharing == spec.topology->parameters.end()) return 1;
+  return static_cast<std::uint32_t>(
+      std::clamp(static_cast<double>(spec.devices_per_rank), 1.0, sharing->second));
 }
 
 /// The device at an end of a link that is not host memory.
@@ -211,7 +208,7 @@ SeatedCluster cluster_of(const HardwareSpec& spec) {
   }
   check_machine(spec);
   Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(seats_of(spec)),
-                                 parameters_for(spec));
+                                 spec.topology->parameters, nic_sharers(spec));
   return {std::make_shared<const KnownRoutes>(std::move(cluster.topology)),
           seated(spec, cluster.devices), seated(spec, cluster.host_of)};
 }
@@ -328,8 +325,12 @@ Clusters::Key Clusters::key(const HardwareSpec& spec) {
     const Seating& seating = *spec.machine->seating;
     seats = {seating.most, seating.larger, seating.fewer, seating.machines};
   }
-  return {spec.topology->kind, parameters_for(spec), spec.devices(),
-          spec.machine ? spec.machine->devices : 0, seats};
+  return {spec.topology->kind,
+          spec.topology->parameters,
+          nic_sharers(spec),
+          spec.devices(),
+          spec.machine ? spec.machine->devices : 0,
+          seats};
 }
 
 std::shared_ptr<const SeatedCluster> Clusters::find(const Key& key) {

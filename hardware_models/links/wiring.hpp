@@ -58,8 +58,8 @@ class Clusters {
   Wiring wiring(const HardwareSpec& spec);
 
  private:
-  using Key = std::tuple<std::string, std::map<std::string, double>, std::uint64_t, std::uint64_t,
-                         std::array<std::uint64_t, 4>>;
+  using Key = std::tuple<std::string, std::map<std::string, double>, std::uint32_t, std::uint64_t,
+                         std::uint64_t, std::array<std::uint64_t, 4>>;
   struct Known {
     Key key;
     std::shared_ptr<const SeatedCluster> cluster;

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-std::pair<const TopologyEntry*, TopologyParameters> checked(
+std::pair<const TopologyEntry*, NamedNumbers> checked(
     std::string_view kind, const std::map<std::string, double>& parameters) {
   const TopologyEntry* entry = find_named(topology_entries(), kind);
   if (entry == nullptr) {
@@ -22,8 +22,7 @@ std::pair<const TopologyEntry*, TopologyParameters> checked(
   }
   try {
     const NamedNumbers given(parameters.begin(), parameters.end());
-    return {entry, TopologyParameters(
-                       settled_numbers(entry->name, entry->parameters, given, "parameter"))};
+    return {entry, settled_numbers(entry->name, entry->parameters, given, "parameter")};
   } catch (const InputError& error) {
     throw InputError("/hardware/topology" + error.where(), error.what());
   }
@@ -32,8 +31,9 @@ std::pair<const TopologyEntry*, TopologyParameters> checked(
 }  // namespace
 
 Speed TopologyParameters::speed(std::string_view link) const {
-  return {(*this)[fmt::format("{}_bandwidth_bytes_per_s", link)],
-          (*this)[fmt::format("{}_latency_us", link)]};
+  const std::uint32_t sharers = link == "nic" ? nic_sharers_ : 1;
+  return {(*this)[fmt::format("{}_bandwidth_bytes_per_s", link)] / sharers,
+          (*this)[fmt::format("{}_latency_us", link)], sharers};
 }
 
 void check_topology(std::string_view kind, const std::map<std::string, double>& parameters) {
@@ -41,9 +41,9 @@ void check_topology(std::string_view kind, const std::map<std::string, double>& 
 }
 
 Cluster make_cluster(std::string_view kind, std::uint32_t devices,
-                     const std::map<std::string, double>& parameters) {
-  const auto found = checked(kind, parameters);
-  return found.first->make(devices, found.second);
+                     const std::map<std::string, double>& parameters, std::uint32_t nic_sharers) {
+  auto [entry, values] = checked(kind, parameters);
+  return entry->make(devices, TopologyParameters(std::move(values), nic_sharers));
 }
 
 }  // namespace penstock

@@ -28,9 +28,10 @@ std::span<const TopologyEntry* const> topology_entries();
 /// unknown parameters.
 void check_topology(std::string_view kind, const std::map<std::string, double>& parameters);
 
-/// Makes a cluster after checking the parameters. Throws InputError with a JSON pointer below
-/// /hardware/topology.
+/// Makes a cluster after checking the parameters; `nic_sharers` devices of a rank share a NIC.
+/// Throws InputError with a JSON pointer below /hardware/topology.
 Cluster make_cluster(std::string_view kind, std::uint32_t devices,
-                     const std::map<std::string, double>& parameters);
+                     const std::map<std::string, double>& parameters,
+                     std::uint32_t nic_sharers = 1);
 
 }  // namespace penstock

@@ -11,6 +11,9 @@ struct NetworkLink {
   std::string name;
   double bandwidth_bytes_per_s = 0;
   double latency_us = 0;
+  // Devices of a rank that send over it at once, of which one is simulated: the bandwidth is its
+  // share.
+  std::uint32_t sharers = 1;
 };
 
 /// The physical links of a transfer, in order, by number.

@@ -152,7 +152,7 @@ std::uint32_t Topology::connect(Node from, Node to, const Speed& speed) {
   }
   const auto link = static_cast<std::uint32_t>(links.size());
   links.push_back({fmt::format("{}>{}", places[index(from)].name, places[index(to)].name),
-                   speed.bandwidth_bytes_per_s, speed.latency_us});
+                   speed.bandwidth_bytes_per_s, speed.latency_us, speed.sharers});
   hops.push_back({from, to, link});
   return link;
 }

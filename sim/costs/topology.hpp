@@ -14,10 +14,11 @@ namespace penstock {
 /// An end of physical links: a device, host memory, a NIC, a switch.
 enum class Node : std::uint32_t {};
 
-/// Bandwidth and latency of a physical link.
+/// Bandwidth and latency of a physical link, the bandwidth for one of its sharers.
 struct Speed {
   double bandwidth_bytes_per_s = 0;
   double latency_us = 0;
+  std::uint32_t sharers = 1;
 };
 
 /// Nodes and the physical links between them: a plain value filled by a topology or a scenario.

@@ -95,7 +95,7 @@ std::vector<NetworkLinkUse> use_of_plan_links(const Plan& plan, const Costs& cos
 }
 
 double share_used(const NetworkLinkUse& use, const NetworkLink& link, Time makespan) {
-  const double could_carry = link.bandwidth_bytes_per_s * to_us(makespan) * 1e-6;
+  const double could_carry = link.bandwidth_bytes_per_s * link.sharers * to_us(makespan) * 1e-6;
   return could_carry > 0 ? static_cast<double>(use.bytes) / could_carry : 0;
 }
 
@@ -192,8 +192,8 @@ std::vector<NetworkLinkUse> network_use(const Plan& plan, const Costs& costs,
   const std::vector<NetworkLinkUse> carried = use_of_plan_links(plan, costs, network);
   for (std::size_t l = 0; l < carried.size(); ++l) {
     for (const std::uint32_t link : network.routes[l]) {
-      use[link].transfers += carried[l].transfers;
-      use[link].bytes += carried[l].bytes;
+      use[link].transfers += carried[l].transfers * network.links[link].sharers;
+      use[link].bytes += carried[l].bytes * network.links[link].sharers;
     }
   }
   for (std::size_t link = 0; link < use.size(); ++link) {

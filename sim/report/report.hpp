@@ -26,7 +26,8 @@ struct NetworkLinkUse {
   double utilization = 0;  // share of its capacity until the makespan
 };
 
-/// The physical links with any traffic, in the order of the network.
+/// The physical links with any traffic, in the order of the network: those that the first replica
+/// uses, each with the traffic of all its sharers.
 std::vector<NetworkLinkUse> network_use(const Plan& plan, const Costs& costs,
                                         const Network& network, Time makespan);
 

@@ -243,7 +243,11 @@ std::string result_table(const RunResult& result, const ReportOptions& options) 
     if (!result.notes.empty()) text += "\n" + numbered_notes(result);
     text += fmt::format("\ntimes in {}\n{}", unit.name, rank_table(report, shown, unit));
     text += memory_table(report, shown);
-    if (!report.network.empty()) text += "\nnetwork\n" + network_table(report.network);
+    if (!report.network.empty()) {
+      const bool grouped = result.layout.hardware.spec.devices_per_rank > 1;
+      text += fmt::format("\nnetwork{}\n{}", grouped ? " of the first device of each rank" : "",
+                          network_table(report.network));
+    }
     if (!result.layout.codings.empty()) {
       const std::string codecs = codec_table(codec_report(result.layout), unit);
       if (!codecs.empty()) text += "\n" + codecs;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/limits.hpp"
@@ -23,9 +24,14 @@ struct Cluster {
 /// nic_latency_us.
 class TopologyParameters : public SettledNumbers {
  public:
-  using SettledNumbers::SettledNumbers;
+  TopologyParameters(NamedNumbers values, std::uint32_t nic_sharers)
+      : SettledNumbers(std::move(values)), nic_sharers_(nic_sharers) {}
 
+  /// Of a NIC: the share of one sharer.
   Speed speed(std::string_view link) const;
+
+ private:
+  std::uint32_t nic_sharers_;
 };
 
 // Kinds of parameters.

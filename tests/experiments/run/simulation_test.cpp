@@ -2,7 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/run/run.hpp"
@@ -28,6 +34,29 @@ RunResult simulation_ran(const std::string& source, const std::vector<std::strin
   return run(parse_scenario(simulation_pipeline, source, settings), {.engine = engine});
 }
 
+/// Equal stages that pass on 1 MB in four microbatches.
+RunResult over_machines(const char* machine, std::size_t pipeline, std::size_t tensor,
+                        std::size_t data) {
+  const nlohmann::json stage{{"forward_us", 100},
+                             {"backward_us", 200},
+                             {"activation_bytes", 1'000'000},
+                             {"parameter_bytes", 1'000'000}};
+  const nlohmann::json scenario{
+      {"model", {{"stages", std::vector<nlohmann::json>(pipeline, stage)}}},
+      {"hardware", {{"name", machine}}},
+      {"parallel", {{"pipeline", pipeline}, {"tensor", tensor}, {"data", data}}},
+      {"schedule", {{"name", "1f1b"}, {"microbatches", 4}}}};
+  return run(parse_scenario(scenario.dump(), "s.json"));
+}
+
+/// What a machine says of a link between a device or a NIC and a switch.
+double rate_of(const std::string& link, const RunResult& result) {
+  const bool of_nic = link.find("rail") != std::string::npos;
+  const bool of_pcie = !of_nic && link.find("nic") != std::string::npos;
+  const std::string kind = of_nic ? "nic" : of_pcie ? "pcie" : "nvlink";
+  return result.layout.hardware.spec.topology->parameters.at(kind + "_bandwidth_bytes_per_s");
+}
+
 }  // namespace
 
 TEST_CASE("both engines give the same result to the last digit where both apply") {
@@ -37,6 +66,38 @@ TEST_CASE("both engines give the same result to the last digit where both apply"
     CAPTURE(setting);
     CHECK(result_json(simulation_ran("s.json", {setting}, Engine::relax)).dump() ==
           result_json(simulation_ran("s.json", {setting}, Engine::events)).dump());
+  }
+}
+
+TEST_CASE("utilization of a physical link is its bytes over makespan and bandwidth") {
+  struct Degrees {
+    std::size_t pipeline, tensor, data;
+  };
+  for (const char* machine : {"hgx-a100-4-nics", "dgx-h100"}) {
+    for (const Degrees& degrees : {Degrees{2, 1, 8}, {2, 2, 4}, {4, 1, 4}, {2, 1, 16}}) {
+      const RunResult result =
+          over_machines(machine, degrees.pipeline, degrees.tensor, degrees.data);
+      const double makespan_s = to_us(result.report->makespan) * 1e-6;
+      REQUIRE_FALSE(result.report->network.empty());
+      for (const NetworkLinkUse& use : result.report->network) {
+        CAPTURE(machine);
+        CAPTURE(use.name);
+        CHECK(static_cast<double>(use.bytes) ==
+              doctest::Approx(use.utilization * makespan_s * rate_of(use.name, result)));
+      }
+    }
+  }
+}
+
+TEST_CASE("a NIC carries the traffic of all devices of a rank that share it") {
+  // Two devices share a NIC of the first machine, each has its own in the second.
+  const std::map<std::string, std::uint64_t> sharers{{"hgx-a100-4-nics", 2}, {"dgx-h100", 1}};
+  for (const auto& [machine, devices] : sharers) {
+    const RunResult result = over_machines(machine.c_str(), 2, 1, 8);
+    const auto use = std::ranges::find(result.report->network, "nic0>rail0", &NetworkLinkUse::name);
+    REQUIRE(use != result.report->network.end());
+    CHECK(use->transfers == 4 * devices);
+    CHECK(use->bytes == 4'000'000 * devices);
   }
 }
 

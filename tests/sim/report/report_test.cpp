@@ -262,6 +262,21 @@ TEST_CASE("a physical link carries what the links of the plan carry over it") {
   CHECK(network_use(plan, priced(system, plan), {}, from_us(24)).empty());
 }
 
+TEST_CASE("a physical link carries the transfers of all its sharers, each at its share") {
+  // Two microbatches of 3,000 bytes from each of two sharers, at 1,000 bytes/us for each of them:
+  // 12,000 bytes in 24 us over a link for 2,000 bytes/us.
+  Layer first = stage_of(1, 1);
+  first.activation_bytes = 3000;
+  const System system{Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {first, stage_of(1, 1)}};
+  const Plan plan = lowered(system);
+  const Network network{{{"nic", 1e9, 0, 2}}, {{0}}};
+  const auto use = network_use(plan, priced(system, plan), network, from_us(24));
+  REQUIRE(use.size() == 1);
+  CHECK(use[0].transfers == 4);
+  CHECK(use[0].bytes == 12000);
+  CHECK(use[0].utilization == doctest::Approx(0.25));
+}
+
 TEST_CASE("the steady interval leaves out as many at either end as are in flight") {
   // One rank, f = 1, b = 2; two microbatches enter before the first leaves. They leave at 4, 7, 10,
   // 13, 16 and 18: between the two at either end, 10 and 13, there are 3.
