@@ -32,8 +32,9 @@ struct CollectiveCall {
   double copies = 1;
 };
 
-/// A kind of collective that an algorithm supports, and its time. In formulas n is the members, B
-/// the bytes, bw and lat bandwidth and latency of a link, k the chunks.
+/// A kind of collective that an algorithm supports, and its time without the start, which all
+/// share. In formulas n is the members, B the bytes, bw and lat bandwidth and latency of a link, k
+/// the chunks.
 struct ServedKind {
   CollectiveKind kind;
   std::string_view formula;

@@ -115,7 +115,7 @@ ordered_json codecs() {
 
 ordered_json collectives() {
   const auto kind_json = [](const ServedKind& served) -> ordered_json {
-    return {{"name", name(served.kind)}, {"summary", served.formula}};
+    return {{"name", name(served.kind)}, {"summary", fmt::format("start + {}", served.formula)}};
   };
   return entries_json(collective_entries(), [&](const CollectiveEntry& entry, ordered_json& one) {
     one["kinds"] = list_json(entry.kinds, kind_json);

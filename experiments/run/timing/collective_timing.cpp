@@ -200,7 +200,8 @@ CollectiveTimings time_collective(const Machine& known, const CollectiveQuestion
       {question.kind, question.bytes, members, reach_of(machine, members)}, seats_of(members), {}};
   std::optional<Placed> placed;
   for (const CollectiveEntry* algorithm : algorithms_for(timings.call, only)) {
-    const double formula_us = timings.call.reach.begin_us + algorithm->us(timings.call);
+    const double start_us = timings.call.reach.begin_us;
+    const double formula_us = start_us + algorithm->us(timings.call);
     if (question.flows) check_clock(timings.call, formula_us);
     timings.algorithms.push_back({algorithm, formula_us, std::nullopt});
     if (!question.flows) continue;
@@ -208,8 +209,9 @@ CollectiveTimings time_collective(const Machine& known, const CollectiveQuestion
     if (auto rounds = rounds_of(*algorithm, timings.call, machine, *placed)) {
       const auto count = static_cast<std::uint32_t>(members.count);
       const std::uint32_t groups = members.machines() > 1 ? placed->groups : 1;
-      timings.algorithms.back().flows_us = flows_us(
-          beside_each_other(std::move(*rounds), count, groups), placed->router, placed->members);
+      timings.algorithms.back().flows_us =
+          start_us + flows_us(beside_each_other(std::move(*rounds), count, groups), placed->router,
+                              placed->members);
     }
   }
   return timings;

@@ -145,6 +145,11 @@ TEST_CASE("an option with an empty value is refused by its name, whichever it is
   CHECK(twice.errors.starts_with("penstock: error: --timeout: "));
 }
 
+TEST_CASE("formulas of collectives begin with the start that runs and flows pay") {
+  CHECK(has_line_beginning(run_penstock({"list", "collectives"}, ".").output,
+                           "              all_reduce: start + 2 (n - 1) (B/n/bw + lat)"));
+}
+
 TEST_CASE("an output folder is not standard output") {
   const Scratch scratch;
   for (const std::vector<std::string>& words :

@@ -39,11 +39,25 @@ std::string refusal(const std::string& on, const CollectiveQuestion& question,
 TEST_CASE("formula and flows of a ring agree but for the latencies of its ways") {
   // 16 devices of two DGX A100, 8 GB: 2 * 15 steps of 500 MB over eight NICs of 22.5 GB/s. Of 16
   // steps of a ring two cross machines, with 6 us in the formula; the others have 1 us. Rounds of
-  // flows wait for what crosses, over two PCIe links of 0.6 us and two of InfiniBand of 6 us.
+  // flows wait for what crosses, over two PCIe links of 0.6 us and two of InfiniBand of 6 us. Both
+  // start after 16 us.
   const AlgorithmTiming ring = timing("dgx-a100", {Kind::all_reduce, 8e9, 16, 1}, "ring");
   const double step = 500e6 / (8 * 22.5e9) * 1e6;
   CHECK(ring.formula_us == doctest::Approx(30 * (step + (2 * 6 + 14 * 1) / 16.0) + 16));
-  CHECK(ring.flows_us.value() == doctest::Approx(30 * (step + 2 * 0.6 + 2 * 6)));
+  CHECK(ring.flows_us.value() == doctest::Approx(30 * (step + 2 * 0.6 + 2 * 6) + 16));
+}
+
+TEST_CASE("a small collective takes the machine's start, by formula and as flows") {
+  // Two devices exchange half of 1 MB twice.
+  Machine slow = machine("dgx-h100");
+  slow.collective_us = 0;
+  const auto ring = [&] {
+    return time_collective(slow, {Kind::all_reduce, 1e6, 2, 1}, "ring").algorithms.front();
+  };
+  const AlgorithmTiming without = ring();
+  slow.collective_us = 100;
+  CHECK(ring().formula_us - without.formula_us == doctest::Approx(100));
+  CHECK(ring().flows_us.value() - without.flows_us.value() == doctest::Approx(100));
 }
 
 TEST_CASE("devices that are a machine apart are one in each") {
@@ -55,7 +69,7 @@ TEST_CASE("devices that are a machine apart are one in each") {
   const double step = 250e6 / 22.5e9 * 1e6;
   CHECK(timings.algorithms.front().formula_us == doctest::Approx(3 * (step + 6) + 16));
   CHECK(timings.algorithms.front().flows_us.value() ==
-        doctest::Approx(3 * (step + 2 * 0.6 + 2 * 6)));
+        doctest::Approx(3 * (step + 2 * 0.6 + 2 * 6) + 16));
 }
 
 TEST_CASE("groups that do not fill machines lie evenly in them, and flows follow") {
@@ -87,7 +101,7 @@ TEST_CASE("groups that share NICs run beside each other, as formulas count them"
   // Two devices share a NIC of 22.5 GB/s: 3 steps of 250 MB at 11.25 GB/s.
   const AlgorithmTiming ring = timing("hgx-a100-4-nics", {Kind::all_gather, 1e9, 4, 8}, "ring");
   const double step = 250e6 / 11.25e9 * 1e6;
-  CHECK(ring.flows_us.value() == doctest::Approx(3 * (step + 2 * 0.6 + 2 * 6)));
+  CHECK(ring.flows_us.value() == doctest::Approx(3 * (step + 2 * 0.6 + 2 * 6) + 16));
   CHECK(ring.formula_us == doctest::Approx(3 * (step + 6) + 16));
 }
 
