@@ -128,7 +128,7 @@ void add_weights(RunResult& result) {
 
 /// The finding for a rank that runs out of memory, and when it first did.
 Finding out_of_memory(const RunResult& result, Rank rank, Time first, std::uint64_t capacity) {
-  const std::uint64_t needed = result.memory[index(rank)].interval.least;
+  const std::uint64_t needed = result.memory[index(rank)].peak_bytes;
   const std::uint64_t reserved = result.layout.memory.reserved_bytes();
   const TimeUnit unit = unit_for(result.report->makespan);
   const std::string apart =
@@ -148,7 +148,8 @@ void judge_memory(RunResult& result) {
     std::vector<MemoryPeak> peaks{ranks[rank].memory};
     if (result.batch) peaks.push_back(result.batch->peaks[rank]);
     const PeakInterval interval = judge.interval(peaks);
-    result.memory.push_back({interval, judge.word(interval)});
+    const auto highest = std::ranges::max(peaks, {}, &MemoryPeak::bytes);
+    result.memory.push_back({interval, judge.word(interval), highest.bytes});
   }
 }
 
@@ -181,7 +182,7 @@ void add_memory_findings(RunResult& result) {
     result.findings.push_back(out_of_memory(result, rank, *first[index(rank)], *capacity));
   }
   std::ranges::stable_sort(result.findings, std::greater{}, [&](const Finding& finding) {
-    return result.memory[index(*finding.rank)].interval.least;
+    return result.memory[index(*finding.rank)].peak_bytes;
   });
   add_finding_of_batch(result);
 }
@@ -331,6 +332,7 @@ JudgedMemory worst_memory(const RunResult& result) {
     worst.interval.least = std::max(worst.interval.least, one.interval.least);
     worst.interval.most = std::max(worst.interval.most, one.interval.most);
     worst.word = std::max(worst.word, one.word);
+    worst.peak_bytes = std::max(worst.peak_bytes, one.peak_bytes);
   }
   return worst;
 }

@@ -40,6 +40,7 @@ struct RunOptions {
 struct JudgedMemory {
   PeakInterval interval;
   std::optional<MemoryWord> word;  // empty: the capacity is unknown
+  std::uint64_t peak_bytes = 0;    // as simulated, in any data replica
 };
 
 /// A finished run, or why it could not finish.

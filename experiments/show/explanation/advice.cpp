@@ -255,11 +255,10 @@ Advice straggler(const RunResult& result) {
 }  // namespace
 
 std::string lack_text(const RunResult& result) {
-  const auto needs = [](const JudgedMemory& rank) { return rank.interval.least; };
-  const auto worst = std::ranges::max_element(result.memory, {}, needs);
+  const auto worst = std::ranges::max_element(result.memory, {}, &JudgedMemory::peak_bytes);
   return fmt::format("it does not fit, rank {} needs {}, {} too much",
-                     worst - result.memory.begin(), bytes_text(needs(*worst)),
-                     bytes_text(needs(*worst) - *result.layout.memory.usable_bytes()));
+                     worst - result.memory.begin(), bytes_text(worst->peak_bytes),
+                     bytes_text(worst->peak_bytes - *result.layout.memory.usable_bytes()));
 }
 
 std::vector<std::string> advice_for(const RunResult& result, const Explanation& explanation) {

@@ -206,7 +206,7 @@ std::string memory_rows(const RunResult& result, const std::vector<Finding>& ran
   TableRows rows;
   for (std::size_t i = 0; i < shown; ++i) {
     const std::uint32_t rank = index(*ranks[i].rank);
-    const std::uint64_t needed = result.memory[rank].interval.least;
+    const std::uint64_t needed = result.memory[rank].peak_bytes;
     rows.push_back({fmt::format("rank {}", rank), bytes_of_rank_text(needed, capacity),
                     bytes_of_rank_text(needed - usable, capacity) + " over",
                     fmt::format("from {} {} on", time_text(*ranks[i].time, unit), unit.name)});

@@ -3,12 +3,14 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/run_summary.hpp"
+#include "sim/base/short_text.hpp"
 #include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
@@ -116,6 +118,26 @@ TEST_CASE("out of memory is one line a rank, worst first, in GiB") {
   CHECK(!says(text, "peak at"));
   CHECK(says(table_with(4, {"/memory/capacity_bytes=2.5GiB"}, {.verbose = true}),
              "peak at 3 µs in 0F3: stash 4 GiB"));
+}
+
+TEST_CASE("out of memory: the finding has the peak of the summary, also where less may be needed") {
+  // Communication libraries may take less than the context that the peak counts.
+  const RunResult result = run(parse_scenario(
+      R"({"model": {"stages": [{"forward_us": 1, "backward_us": 2, "parameter_bytes": 100e9}]},
+          "hardware": {"name": "dgx-h100"},
+          "schedule": {"name": "1f1b", "microbatches": 1}})",
+      "s.json"));
+  const JudgedMemory& rank = result.memory.front();
+  REQUIRE(rank.interval.least < result.report->ranks.front().memory.bytes);
+  CHECK(rank.peak_bytes == result.report->ranks.front().memory.bytes);
+  const std::uint64_t over = rank.peak_bytes - *result.layout.memory.usable_bytes();
+  const std::string needed = bytes_text(rank.peak_bytes);
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].text.starts_with("rank 0 needs " + needed + " of "));
+  CHECK(says(result.findings[0].text, ": " + bytes_text(over) + " over from "));
+  const std::string text = result_table(result);
+  CHECK(says(text, "\nmemory       " + needed + " of "));
+  CHECK(says(text, "\nrank 0  " + needed + "  " + bytes_text(over) + " over  from "));
 }
 
 TEST_CASE("of more than ten ranks the first, the worst and the last are shown") {
