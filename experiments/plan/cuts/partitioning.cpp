@@ -58,14 +58,37 @@ std::vector<bool> dropped_nodes(const ModelGraph& graph) {
   return dropped;
 }
 
-ModelToCut model_of_profile(const ModelFile& file, const ModelGraph& graph) {
-  std::vector<std::uint64_t> numbers;
-  if (file.format == "pipedream-graph") {
-    for (const Layer& layer : graph.layers) numbers.push_back(node_name(layer.name).number);
-    return model_to_cut(graph, stated_us, numbers, dropped_nodes(graph));
+/// Notes the time of dropped nodes, if any.
+void note_dropped(const ModelGraph& graph, const std::vector<bool>& dropped,
+                  std::vector<std::string>& notes) {
+  std::string names;
+  double all_us = 0;
+  for (std::size_t i = 0; i < dropped.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    const double us =
+        stated_us(layer, Pass::forward).value_or(0) + stated_us(layer, Pass::backward).value_or(0);
+    if (!dropped[i] || us == 0) continue;
+    names += (names.empty() ? "" : ", ") + shortened(layer.name, 32);
+    all_us += us;
   }
-  numbers.assign(file.layer_ids.begin(), file.layer_ids.end());
-  return model_to_cut(graph, stated_us, numbers);
+  if (names.empty()) return;
+  notes.push_back(
+      fmt::format("no stage has the time of {}, {:.6g} ms a microbatch, as in PipeDream's "
+                  "optimizer; a run counts it",
+                  names, all_us / 1000));
+}
+
+void cut_profile(const ModelFile& file, PlannedModel& planned) {
+  const ModelGraph& graph = planned.graph;
+  std::vector<std::uint64_t> numbers(file.layer_ids.begin(), file.layer_ids.end());
+  std::vector<bool> dropped;
+  if (file.format == "pipedream-graph") {
+    numbers.clear();
+    for (const Layer& layer : graph.layers) numbers.push_back(node_name(layer.name).number);
+    dropped = dropped_nodes(graph);
+    note_dropped(graph, dropped, planned.notes);
+  }
+  planned.to_cut = model_to_cut(graph, stated_us, numbers, dropped);
 }
 
 json document_for(const PlannedModelRequest& request) {
@@ -109,7 +132,6 @@ PlannedModel model_by_kind(const PlannedModelRequest& request, const ModelFile& 
       layer.state_factor = 1 + kept.gradient / kept.parameter + kept.optimizer_factor();
     }
   }
-  planned.notes = layout.notes;
   return planned;
 }
 
@@ -129,8 +151,7 @@ PlannedModel planned_model(const PlannedModelRequest& request) {
   PlannedModel planned;
   planned.graph = graph_by_times(file, request.microbatch);
   if (planned.graph.edges.empty()) planned.graph.connect_as_chain();
-  planned.to_cut = model_of_profile(file, planned.graph);
-  planned.notes = file.notes;
+  cut_profile(file, planned);
   if (planned.to_cut.problem.layers.empty()) {
     throw InputError(
         fmt::format("{}: a file of the format {} has no layers to cut", request.path, file.format));
@@ -248,6 +269,8 @@ PartitionResult partition_model(const PartitionRequest& request) {
   try {
     result.cut = entry.cut(result.model.to_cut.problem);
     note_few_layers(result.model.to_cut.problem, result.cut);
+    const std::vector<std::string>& notes = result.model.notes;
+    result.cut.notes.insert(result.cut.notes.end(), notes.begin(), notes.end());
   } catch (const InputError& error) {
     throw in_file(request.model.path, error);
   } catch (const RuleError& error) {

@@ -142,6 +142,10 @@ TEST_CASE("partition: a profile of PipeDream is planned without inputs and unpac
   CHECK(document["stages"][1]["layers"] == json({2}));
   CHECK(document["stages"][2]["layers"] == json({3, 4}));
   CHECK(document["value_s"] == doctest::Approx(6e-3));
+  // The input has 0.5 ms, the output nothing.
+  CHECK(document["notes"] ==
+        json::array({"no stage has the time of node1 Input0, 0.5 ms a microbatch, as in "
+                     "PipeDream's optimizer; a run counts it"}));
 }
 
 TEST_CASE("partition: a finding has no value, no cuts and no stages") {
