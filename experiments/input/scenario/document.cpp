@@ -64,12 +64,19 @@ void move_paths(Json& document, const std::string& from, const std::string& to) 
   }
 }
 
-/// The names or pointers into results that a scenario expects.
+/// The names or pointers into results that a scenario expects: values, or one with a tolerance.
 Takes expectations() {
-  return nlohmann::ordered_json{
-      {"type", "object"},
-      {"additionalProperties",
-       {{"properties", {{"within", meaning(number(0), "relative tolerance").schema()}}}}}};
+  using Json = nlohmann::ordered_json;
+  const Fields tolerant{
+      "",
+      {{"value", Json::object(), "expected value"}, {"within", number(0), "relative tolerance"}},
+      {"value"}};
+  const auto has = [](const char* key) { return Json{{"type", "object"}, {"required", {key}}}; };
+  return Json{{"type", "object"},
+              {"additionalProperties",
+               {{"if", {{"anyOf", {has("value"), has("within")}}}},
+                {"then", object_of(tolerant).schema()},
+                {"else", Json::object()}}}};
 }
 
 Fields scenario_fields() {

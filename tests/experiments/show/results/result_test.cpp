@@ -199,6 +199,11 @@ TEST_CASE("an expectation that cannot be understood is wrong input") {
   CHECK(refusal(R"({"makespan_us": {"value": 15, "within": -1}})") ==
         "s.json: /expect/makespan_us/within: -1 is not a number of at least 0 "
         "(relative tolerance)");
+  CHECK(refusal(R"({"makespan_us": {"value": 15, "within": 0.1, "x": 1}})") ==
+        "s.json: /expect/makespan_us/x: unknown key \"x\"; known: value, within");
+  CHECK(refusal(R"({"makespan_us": {"within": 0.1}})") ==
+        "s.json: /expect/makespan_us/value: \"value\" is missing");
+  CHECK(refusal(R"({"bubble": {"of_makespan": 0.2}})") == "accepted");
   CHECK(refusal(R"({"/ranks~": 1})") ==
         "s.json: /expect/~1ranks~0: \"/ranks~\" is no JSON pointer");
   CHECK(refusal(R"({"ranks/0/busy_us": 12})") ==
