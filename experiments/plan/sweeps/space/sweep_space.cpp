@@ -1,14 +1,17 @@
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/random/sobol.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/files.hpp"
@@ -89,6 +92,21 @@ void check_values(const Axis& axis) {
   }
 }
 
+/// Throws for values of a list that come twice: their rows would have one hash.
+void check_once(const Axis& axis) {
+  const auto is_range = [](const ValueList& values) { return values.progression.has_value(); };
+  if (std::ranges::any_of(axis.values, is_range)) return;
+  std::set<std::vector<std::string>> known;
+  for (std::uint64_t i = 0; i < axis.size(); ++i) {
+    std::vector<std::string> together;
+    for (const ValueList& values : axis.values) together.push_back(values.text(i));
+    if (known.insert(together).second) continue;
+    refuse(axis.option, "/vary",
+           fmt::format("{} has {} twice; give each value once", fmt::join(axis.pointers, " & "),
+                       fmt::join(together, " & ")));
+  }
+}
+
 void check_axes(const SweepRequest& request) {
   if (request.axes.empty()) throw InputError("/vary", "nothing varies; give at least one axis");
   check_pointers_differ(request);
@@ -98,6 +116,7 @@ void check_axes(const SweepRequest& request) {
              fmt::format("{} has no steps; {}", axis.pointers.front(), steps_text(axis)));
     }
     check_values(axis);
+    check_once(axis);
   }
 }
 

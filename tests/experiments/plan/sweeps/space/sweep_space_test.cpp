@@ -96,6 +96,16 @@ TEST_CASE("sweep space: a pointer varies once") {
   CHECK_THROWS_AS(SweepSpace(request_with({"/a=1,2", "/a=3"})), UsageError);
 }
 
+TEST_CASE("sweep space: an axis has each value once, pointers that vary together each pair") {
+  const auto refusal = [](const std::string& axis) {
+    return refused_with<UsageError>([&] { SweepSpace(request_with({axis})); });
+  };
+  CHECK(refusal("/m=8,4,8") == "--vary /m=8,4,8: /m has 8 twice; give each value once");
+  CHECK(refusal("/p=2,4,2&/t=1,1,1") ==
+        "--vary /p=2,4,2&/t=1,1,1: /p & /t has 2 & 1 twice; give each value once");
+  CHECK(SweepSpace(request_with({"/p=2,4,2&/t=1,1,2"})).size() == 3);
+}
+
 TEST_CASE("sweep space: no axis overwrites what varies before it") {
   for (const auto& [earlier, later] : std::vector<std::pair<std::string, std::string>>{
            {"/a/b=1,2", "/a={},1"}, {"/a/0/b=1,2", "/a/*/b=3"}, {"/a/0/b=1,2", "/a/*=3"}}) {
