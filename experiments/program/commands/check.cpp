@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/order_check.hpp"
 #include "experiments/program/commands/registry.hpp"
@@ -80,10 +81,15 @@ ordered_json check_json(const OrderCheck& check) {
   return document;
 }
 
+/// "v 2", or "3 stages" where ranks hold unequal numbers of them.
+std::string chunks_text(const OrderFacts& facts) {
+  return facts.stages % facts.ranks == 0 ? fmt::format("v {}", facts.stages / facts.ranks)
+                                         : counted(facts.stages, "stage");
+}
+
 std::string facts_text(const OrderFacts& facts) {
-  return fmt::format("fine: p {}, v {:.4g}, m {}; placement {}; {}; peak activations {}\n",
-                     facts.ranks, static_cast<double>(facts.stages) / facts.ranks,
-                     facts.microbatches, facts.placement,
+  return fmt::format("fine: p {}, {}, m {}; placement {}; {}; peak activations {}\n", facts.ranks,
+                     chunks_text(facts), facts.microbatches, facts.placement,
                      facts.with_communication ? "with communication" : "compute-only",
                      fmt::join(facts.peak_activations, " "));
 }
