@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-// The tables of READMEs are true: what their first column names is there.
+// The tables of READMEs are true: what their first column names is there. Links of all documents
+// lead to files.
 
 namespace penstock::testing {
 namespace {
@@ -74,6 +75,41 @@ std::vector<fs::path> rooms_with_readme() {
   return rooms;
 }
 
+/// The paths that a document links to, without the places inside them.
+std::vector<std::string> links_in(const std::string& document) {
+  std::vector<std::string> links;
+  for (std::size_t at = document.find("]("); at != std::string::npos;) {
+    const std::size_t begin = at + 2, end = document.find_first_of(")#: \n", begin);
+    if (end == std::string::npos) break;
+    if (document[end] == ')' || document[end] == '#') {
+      links.push_back(document.substr(begin, end - begin));
+    }
+    at = document.find("](", end);
+  }
+  return links;
+}
+
+std::vector<fs::path> documents() {
+  std::vector<fs::path> all{readmes_root / "README.md", readmes_root / "CHANGELOG.md"};
+  for (const char* folder :
+       {"sim", "schedules", "hardware_models", "validate", "experiments", "gui", "tests"}) {
+    for (const fs::directory_entry& entry :
+         fs::recursive_directory_iterator(readmes_root / folder)) {
+      if (entry.path().extension() == ".md") all.push_back(entry.path());
+    }
+  }
+  return all;
+}
+
+TEST_CASE("documents: what they link to is there") {
+  for (const fs::path& document : documents()) {
+    for (const std::string& link : links_in(content_of(document))) {
+      CHECK_MESSAGE(fs::exists(document.parent_path() / link),
+                    fmt::format("{}: {}", document.string(), link));
+    }
+  }
+}
+
 TEST_CASE("readmes: what the tables of a room name is there") {
   for (const fs::path& room : rooms_with_readme()) {
     const auto entries = entries_of(room);
@@ -85,6 +121,11 @@ TEST_CASE("readmes: what the tables of a room name is there") {
       CHECK_MESSAGE(is_there, fmt::format("{}: {}", room.string(), name));
     }
   }
+}
+
+TEST_CASE("document rules: links are paths, without addresses of the web") {
+  CHECK(links_in("[a](b/c.md), [d](e.md#f) [g](#h) [i](https://j.k/l) and `x[1](y z)`") ==
+        std::vector<std::string>{"b/c.md", "e.md", ""});
 }
 
 TEST_CASE("readme rules: names are those of the first column, with or without an ending") {
