@@ -59,7 +59,9 @@ std::vector<std::pair<std::string, std::string>> wanted_values(
   return values;
 }
 
-SweepOutcome outcome_of(const RunResult& result, const std::vector<std::string>& pointers) {
+SweepOutcome outcome_of(RunResult result, const std::string& expect,
+                        const std::vector<std::string>& pointers) {
+  add_unmet_expectations(expect, result);
   SweepOutcome outcome{.result = {}, .more = {}, .findings = result.findings};
   if (!result.report) return outcome;
   SweepResult figures{.makespan = result.report->makespan, .bubble = result.report->bubble};
@@ -198,10 +200,11 @@ SweepOutcome Evaluator::run_document(json document, std::string structure) {
   const auto use = alone_ ? nullptr : room_.take(layout.schedule.actions() * bytes_per_action);
   if (!alone_ && use == nullptr) return without_memory();
   const std::vector<std::string>& results = space_.request().results;
+  const bool whole = !results.empty() || !scenario.expect.empty();
   // One simulation is not all of it: phases, or data replicas whose microbatches differ.
-  if (!results.empty() || !layout.codec.phases.empty() || layout.documents) {
-    const RunOptions options{.splits_losses = !results.empty(), .settled = true};
-    return outcome_of(penstock::run(chain_, std::move(layout), options), results);
+  if (whole || !layout.codec.phases.empty() || layout.documents) {
+    const RunOptions options{.splits_losses = whole, .settled = true};
+    return outcome_of(penstock::run(chain_, std::move(layout), options), scenario.expect, results);
   }
   auto outcome = chain_.simulate_settled(layout);
   if (auto* finding = std::get_if<Finding>(&outcome)) return {{}, {}, {std::move(*finding)}};
@@ -210,7 +213,8 @@ SweepOutcome Evaluator::run_document(json document, std::string structure) {
   SweepResult result = sweep_result(layout, run, peaks);
   // The report says which rank lacks memory from when on.
   if (exceeds_memory(layout, result)) {
-    return outcome_of(penstock::run(chain_, chain_.layout(scenario), {.settled = true}), results);
+    return outcome_of(penstock::run(chain_, chain_.layout(scenario), {.settled = true}), "",
+                      results);
   }
   if (!structure.empty()) {
     auto known = std::make_shared<KnownRun>();

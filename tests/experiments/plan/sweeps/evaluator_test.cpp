@@ -175,6 +175,27 @@ TEST_CASE("sweep: out of memory is a result with findings") {
   CHECK(row["findings"][0]["kind"] == "out_of_memory");
 }
 
+TEST_CASE("sweep: an expectation that is not met is a result with a finding, as in run") {
+  // One stage: a step is 8 times 100 + 200 us, and of its times each is a price in place.
+  json base = {{"model", {{"stages", json::array({one_stage()})}}},
+               {"hardware", {{"name", "ideal"}, {"devices", 1}}},
+               {"schedule", {{"name", "gpipe"}, {"microbatches", 8}}},
+               {"expect", {{"makespan_us", 2400}}}};
+  const SweepSpace times = space_of(base, {"/model/stages/0/forward_us=100,200,100"});
+  SimulationMemory room(UINT64_MAX);
+  Evaluator evaluator(times, catalogue(), room);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const json row = json::parse(evaluator.row(i));
+    CHECK(row["result"]["makespan_us"] == (i == 1 ? 3200 : 2400));
+    CHECK(row.contains("findings") == (i == 1));
+    if (i == 1) CHECK(row["findings"][0]["kind"] == "expectation");
+  }
+  base.erase("expect");
+  const SweepSpace axis = space_of(base, {"/expect/makespan_us=1,2400"});
+  CHECK(json::parse(alone(axis, 0))["findings"][0]["kind"] == "expectation");
+  CHECK_FALSE(json::parse(alone(axis, 1)).contains("findings"));
+}
+
 TEST_CASE("sweep: rows do not depend on the number of threads, and shards have their share") {
   const SweepSpace space = space_of(
       four_stages(), {"/schedule/name=1f1b,gpipe,zb-v", "/model/stages/0/forward_us=1..50"});
