@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -54,6 +55,12 @@ namespace {
 
 bool is_of_disk(int reason) {
   return reason == ENOSPC || reason == EDQUOT || reason == EIO || reason == EFBIG;
+}
+
+/// Whether rows can be read back from it: a pipe would wait for its own.
+bool is_regular(int file) {
+  struct stat facts {};
+  return ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
 bool begins_with_row(const std::string& path) {
@@ -145,6 +152,11 @@ std::uint64_t count_of(const std::vector<Source>& sources) {
 ResultLog::ResultLog(std::string path, Existing replaced) : path_(std::move(path)) {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file_ < 0) throw UsageError(fmt::format("{}: cannot write: {}", path_, std::strerror(errno)));
+  if (!is_regular(file_)) {
+    ::close(file_);
+    throw UsageError(fmt::format(
+        "{}: it is a pipe or a device, and rows go into a file; -o - prints them", path_));
+  }
   if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
     const int reason = errno;
     ::close(file_);

@@ -2,10 +2,8 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <set>
@@ -17,6 +15,7 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/long_work/budget.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/full_disk.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -39,27 +38,6 @@ std::string write_refusal(const std::string& path) {
   }
   return "accepted";
 }
-
-/// Whatever is written above a few bytes fails while this exists, as on a full disk.
-class FullDisk {
- public:
-  FullDisk() {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    struct rlimit small = before_;
-    small.rlim_cur = 3;
-    setrlimit(RLIMIT_FSIZE, &small);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-  ~FullDisk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  struct rlimit before_ = {};
-  void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
-};
 
 std::size_t files_in(const std::string& folder) {
   return static_cast<std::size_t>(

@@ -2,9 +2,16 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "experiments/plan/sweeps/configured.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/full_disk.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
@@ -112,8 +119,23 @@ TEST_CASE("result file: a second one of the same name is refused while the first
 
 TEST_CASE("result file: a full disk keeps whole rows alone") {
   const Scratch scratch;
-  ResultLog log("/dev/full");
+  const std::string path = scratch.path("out.jsonl");
+  ResultLog log(path);
+  const FullDisk full;
   CHECK_THROWS_AS(log.append(row(0)), std::runtime_error);
+  CHECK(content_of(path).empty());
+}
+
+TEST_CASE("result file: a pipe and a device are refused, for rows there are read first") {
+  const Scratch scratch;
+  const std::string pipe = scratch.path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string& path : {pipe, std::string("/dev/null")}) {
+    for (const Existing replaced : {Existing::own, Existing::any}) {
+      CHECK(refused_with<UsageError>([&] { ResultLog(path, replaced); }) ==
+            path + ": it is a pipe or a device, and rows go into a file; -o - prints them");
+    }
+  }
 }
 
 TEST_CASE("merge: the rows of shards are those of the whole, in order") {
