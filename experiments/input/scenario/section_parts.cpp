@@ -22,9 +22,7 @@ std::string hint(const std::string& folder, const std::string& path) {
   std::error_code ignored;
   if (folder.empty() || folder == "." || !fs::exists(path, ignored)) return "";
   const fs::path right = fs::relative(path, folder, ignored);
-  return right.empty()
-             ? ""
-             : fmt::format("; for the one of the working folder write {}", right.string());
+  return right.empty() ? "" : std::string(working_folder_hint) + right.string();
 }
 
 /// "a", "b" and "c".

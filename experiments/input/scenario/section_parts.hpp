@@ -5,10 +5,16 @@
 #include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "experiments/input/fields/fields.hpp"
 
 namespace penstock {
+
+/// What the right path follows in an error of `named_file`; the only part that depends on the
+/// working folder.
+inline constexpr std::string_view working_folder_hint =
+    "; for the one of the working folder write ";
 
 /// The file that a scenario names at `pointer`, relative to the scenario's folder. Throws
 /// InputError if there is no such file. The error states the folder that the path was resolved

@@ -1,6 +1,7 @@
 #include "experiments/plan/sweeps/evaluator.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,6 +13,7 @@
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/long_work/budget.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/input/scenario/section_parts.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
@@ -33,10 +35,25 @@ std::optional<double> number_in(const std::string& text, std::string_view key) {
   }
 }
 
-/// An error as a finding, without the name of the scenario's file, which may be another elsewhere.
+/// Takes a folder away in front of the names in a text.
+void remove_folder(const std::string& folder, std::string& text) {
+  for (std::size_t at = 0; (at = text.find(folder, at)) != std::string::npos;) {
+    if (at == 0 || text[at - 1] == ' ') {
+      text.erase(at, folder.size());
+    } else {
+      at += folder.size();
+    }
+  }
+}
+
+/// An error as a finding that is the same wherever a sweep starts: without the name of the
+/// scenario's file in front, and with files named as the scenario names them.
 Finding refusal(const InputError& error, const std::string& source) {
   std::string text = error.text();
   if (text.starts_with(source + ": ")) text.erase(0, source.size() + 2);
+  text.erase(std::min(text.find(working_folder_hint), text.size()));
+  const std::string folder = std::filesystem::path(source).parent_path().string();
+  if (!folder.empty()) remove_folder(folder + '/', text);
   return {"refused", {}, {}, std::move(text)};
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -165,6 +166,36 @@ TEST_CASE("sweep: a configuration that cannot be is a row with its reason") {
   // Without the name of the scenario's file, which is another elsewhere.
   CHECK(refused["findings"][0]["text"].get<std::string>().starts_with("/"));
   CHECK(says(json::parse(alone(space, 2))["findings"][0]["text"].get<std::string>(), "nonsense"));
+}
+
+TEST_CASE("sweep: rows name files as the scenario does, whatever folder it starts in") {
+  const Scratch scratch;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::create_directory(scratch.path("a"));
+  const std::string source = scratch.file("a/s.json", four_stages().dump());
+  scratch.file("a/wrong.csv", "nonsense\n");
+  scratch.file("here.csv", "0F0,0B0\n");  // where only a hint finds it
+  const auto rows_from = [&](const std::string& folder, const std::string& name) {
+    std::filesystem::current_path(scratch.path(folder));
+    SweepRequest request =
+        space_of(four_stages(), {R"(/schedule={"file":"here.csv"},{"file":"wrong.csv"})"})
+            .request();
+    request.source = name;
+    const std::string rows = rows_of(SweepSpace(request), 1);
+    std::filesystem::current_path(before);
+    return rows;
+  };
+  const std::string rows = rows_from("a", "s.json");
+  CHECK(rows_from("", "a/s.json") == rows);
+  CHECK(rows_from("", source) == rows);
+  const std::size_t second = rows.find('\n') + 1;
+  const auto text_of = [](const std::string& row) {
+    return json::parse(row)["findings"][0]["text"].get<std::string>();
+  };
+  CHECK(text_of(rows.substr(0, second)) ==
+        "here.csv: cannot open: No such file or directory; \"here.csv\" of /schedule/file is "
+        "relative to the folder of s.json");
+  CHECK(text_of(rows.substr(second)).starts_with("wrong.csv: row 0, column 0: "));
 }
 
 TEST_CASE("sweep: out of memory is a result with findings") {
