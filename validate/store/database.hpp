@@ -82,6 +82,13 @@ class Statement {
     (bind(values), ...);
     return *this;
   }
+  /// The same of a list.
+  template <class Values>
+  Statement& with_each(const Values& values) {
+    clear();
+    for (const auto& value : values) bind(value);
+    return *this;
+  }
   /// Goes to the next row; false: none is left.
   bool next();
   /// Runs it to its end.

@@ -184,6 +184,18 @@ std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
+std::string_view take_row(std::string_view& rest) {
+  const std::string_view text = rest;
+  bool open = false;
+  std::string_view row;
+  do {
+    const std::string_view line = take_line(rest);
+    open = open != (std::ranges::count(line, '"') % 2 == 1);
+    row = {text.data(), static_cast<std::size_t>(line.data() + line.size() - text.data())};
+  } while (open && !rest.empty());
+  return row;
+}
+
 std::string_view checked_text(std::string_view text) {
   text = without_byte_order_mark(text);
   std::size_t line = 1;

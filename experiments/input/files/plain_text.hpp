@@ -40,6 +40,9 @@ bool has_sign(std::string_view text, bool is_object, std::initializer_list<std::
 /// Removes and returns the first line, without its line end (Unix or Windows).
 std::string_view take_line(std::string_view& rest);
 
+/// The same of the first row of a CSV file, whose quoted cells may have line ends.
+std::string_view take_row(std::string_view& rest);
+
 /// The text without a byte order mark. Throws InputError with the line of the first invalid UTF-8
 /// byte.
 std::string_view checked_text(std::string_view text);
@@ -57,8 +60,9 @@ struct CsvCell {
   [[noreturn]] void fail(const std::string& what) const;
 };
 
-/// The cells of a line, without surrounding blanks. A quoted cell may contain commas, and "" for
-/// one quote.
+/// The cells of a line, without surrounding blanks. A quoted cell may contain commas, line ends,
+/// and
+/// "" for one quote.
 std::vector<CsvCell> csv_cells(std::string_view line, std::size_t row);
 
 /// Nanoseconds of a decimal number of microseconds, "123.456" or "1.5e3". Exact: no double in

@@ -7,8 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
@@ -122,11 +122,11 @@ RowTable read_json_lines(const std::string& path) {
 }
 
 RowTable read_csv(const std::string& path) {
-  std::istringstream lines(read_file(path));
+  const std::string text = read_file(path);
   RowTable table;
-  std::string line;
-  for (std::size_t number = 0; std::getline(lines, line); ++number) {
-    const std::vector<CsvCell> cells = csv_cells(line, number);
+  std::string_view rest = text;
+  for (std::size_t number = 0; !rest.empty(); ++number) {
+    const std::vector<CsvCell> cells = csv_cells(take_row(rest), number);
     if (number == 0) {
       for (const CsvCell& cell : cells) table.columns.push_back(cell.text);
       continue;
@@ -167,35 +167,16 @@ RowTable read_sqlite(const std::string& path) {
   }
 }
 
-/// A text between quotes of SQL.
-std::string between(char quote, const std::string& text) {
-  std::string quoted(1, quote);
-  for (const char c : text) {
-    if (c == quote) quoted += quote;
-    quoted += c;
-  }
-  return quoted + quote;
-}
-
-/// Numbers keep their type, texts theirs.
+/// Numbers keep their type, and texts theirs. SQL quotes names as CSV does cells.
 std::string definition(const RowTable& table) {
   std::string columns;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const bool numbers = std::ranges::all_of(
         table.rows, [&](const auto& row) { return row[c].is_number || row[c].empty(); });
-    columns += fmt::format("{}{} {}", c == 0 ? "" : ", ", between('"', table.columns[c]),
+    columns += fmt::format("{}{} {}", c == 0 ? "" : ", ", csv_cell(table.columns[c], true),
                            numbers ? "NUMERIC" : "TEXT");
   }
   return fmt::format("CREATE TABLE rows ({})", columns);
-}
-
-std::string insertion(const std::vector<TableCell>& row) {
-  std::string values;
-  for (const TableCell& cell : row) {
-    values += values.empty() ? "" : ",";
-    values += cell.empty() ? "NULL" : cell.is_number ? cell.text : between('\'', cell.text);
-  }
-  return fmt::format("INSERT INTO rows VALUES ({});", values);
 }
 
 void fill(const RowTable& table, const std::string& path) {
@@ -204,7 +185,14 @@ void fill(const RowTable& table, const std::string& path) {
   database.run(fmt::format("PRAGMA application_id = {}", sqlite_mark));
   database.run(definition(table));
   database.run("BEGIN");
-  for (const auto& row : table.rows) database.run(insertion(row));
+  const std::vector<std::string> values(table.columns.size(), "NULLIF(?, '')");
+  Statement insertion(database,
+                      fmt::format("INSERT INTO rows VALUES ({})", fmt::join(values, ", ")));
+  for (const auto& row : table.rows) {
+    std::vector<std::string_view> texts;
+    for (const TableCell& cell : row) texts.emplace_back(cell.text);
+    insertion.with_each(texts).finish();
+  }
   database.run("COMMIT");
 }
 

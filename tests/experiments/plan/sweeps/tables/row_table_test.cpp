@@ -71,6 +71,34 @@ TEST_CASE("tables: CSV and SQLite have the same table") {
   CHECK_THROWS_AS(read_row_table(scratch.file("x.csv", "a,b\n1\n")), InputError);
 }
 
+TEST_CASE("tables: texts with line ends, quotes and NUL are read back from CSV and SQLite") {
+  const Scratch scratch;
+  // The last row's empty text is none.
+  RowTable table{{"item", "/description", "makespan_us"},
+                 {{{true, "0"}, {false, "a\nb, \"c\"\n\n"}, {true, "2000.5"}},
+                  {{true, "1"}, {false, "it's\r\n"}, {true, "1e+20"}},
+                  {{true, "2"}, {false, std::string("x\0y", 3)}, {}},
+                  {{true, "3"}, {}, {true, "0.0001"}}}};
+  const std::string csv = scratch.file("rows.csv", csv_of(table));
+  const std::string sqlite = scratch.path("rows.sqlite");
+  write_sqlite(table, sqlite);
+  for (const std::string& path : {csv, sqlite}) {
+    CAPTURE(path);
+    const RowTable read = read_row_table(path);
+    CHECK(read.columns == table.columns);
+    CHECK(read.rows == table.rows);
+  }
+}
+
+TEST_CASE("tables: CSV with line ends of Windows has the same cells") {
+  const Scratch scratch;
+  const RowTable read = read_row_table(scratch.file("w.csv", "a,b\r\n1,\"x\r\ny\"\r\n2,z"));
+  CHECK(read.columns == std::vector<std::string>{"a", "b"});
+  REQUIRE(read.rows.size() == 2);
+  CHECK(read.rows[0][1].text == "x\r\ny");
+  CHECK(read.rows[1][1].text == "z");
+}
+
 TEST_CASE("plots of tables: a line for each value of what varies besides, without missing points") {
   const RowTable table = row_table_of(four_rows);
   const BubblePlot plot = lines_of_table(table, {.x = {}, .y = "makespan_us", .by = {}});
@@ -207,9 +235,10 @@ TEST_CASE("plots of tables: what is missing is named by the case, not by an opti
         "no row has a result: there is no column makespan_us");
   CHECK(error_of([&] { front_of_table({}); }) == "there are no rows to draw");
   const RowTable rows = row_table_of(four_rows);
-  CHECK(error_of([&] {
-          scaling_of_table(rows, {});
-        }).starts_with("no one column ends in \"devices\"; name the axis with --x; columns: item, "));
+  CHECK(
+      error_of([&] {
+        scaling_of_table(rows, {});
+      }).starts_with("no one column ends in \"devices\"; name the axis with --x; columns: item, "));
   RowTable one = rows;
   one.rows.resize(1);
   CHECK(error_of([&] { lines_of_table(one, {}); }) == "no axis has several numbers; sweep one");
