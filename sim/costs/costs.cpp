@@ -98,8 +98,24 @@ Rank next_to(Rank rank, const StageDemand& stage, std::uint32_t data) {
 /// Everything that prices one plan.
 struct Prices : CostInputs {
   CollectiveTimes collectives;
+  std::vector<std::uint32_t> lowest_updated;  // by rank: a stage
 
-  explicit Prices(const CostInputs& inputs) : CostInputs(inputs), collectives(demand, hardware) {}
+  explicit Prices(const CostInputs& inputs)
+      : CostInputs(inputs), collectives(demand, hardware), lowest_updated(plan.ranks, UINT32_MAX) {
+    for (const WorkClass& work : plan.classes) {
+      if (work.pass != Pass::update) continue;
+      std::uint32_t& lowest = lowest_updated[work.resource];
+      lowest = std::min(lowest, index(work.stage));
+    }
+  }
+
+  /// The time of an action beyond its layers.
+  double extra_us(const WorkClass& work) const {
+    const double own_us = demand.stages[stage_of(work)].of(work.pass).extra_us;
+    const bool takes_step =
+        work.pass == Pass::update && lowest_updated[work.resource] == index(work.stage);
+    return own_us + (takes_step ? demand.step_us : 0);
+  }
 
   double layer_us(const WorkClass& work, const Layer& layer) const {
     return penstock::layer_us(work, layer, hardware) * demand.stretch;
@@ -218,7 +234,7 @@ double device_us(const WorkClass& work, Prices& prices) {
   const bool in_turn = overlaps && demand.layers_ahead && carried_us > 0;
   const double work_us =
       in_turn ? layers_in_turn_us(work, *demand.layers_ahead, prices) : layers_us(work, prices);
-  const double extra_us = demand.stages[prices.stage_of(work)].of(work.pass).extra_us;
+  const double extra_us = prices.extra_us(work);
   const double both_us = demand.extra_overlaps ? std::max(work_us, extra_us) : work_us + extra_us;
   if (!overlaps) return both_us + carried_us;
   if (in_turn) return std::max(both_us, carried_us);
@@ -263,8 +279,7 @@ TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) 
 
 /// What an action occupies of its device; nothing when a layer states its times.
 std::optional<DeviceUse> use_of(const WorkClass& work, Prices& prices) {
-  DeviceUse sum{.compute_us = prices.demand.stages[prices.stage_of(work)].of(work.pass).extra_us,
-                .network_us = carrying_us(work, prices)};
+  DeviceUse sum{.compute_us = prices.extra_us(work), .network_us = carrying_us(work, prices)};
   const auto add = [&](const Layer& layer, Pass pass) {
     const auto use = prices.hardware.use(layer, pass);
     if (use) sum += *use;

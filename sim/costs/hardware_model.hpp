@@ -162,6 +162,7 @@ struct Demand {
   // How many layers ahead of its turn the weights of a layer are gathered, where collectives
   // overlap; empty: a pass overlaps all of its collectives.
   std::optional<std::uint32_t> layers_ahead = {};
+  double step_us = 0;  // of a rank, however many stages it updates: in the update of the lowest
 };
 
 }  // namespace penstock

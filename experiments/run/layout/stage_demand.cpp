@@ -244,7 +244,8 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
                 .slows = training.slows,
                 .stretch = training.stretch,
                 .exposed = training.exposed,
-                .layers_ahead = training.layers_ahead};
+                .layers_ahead = training.layers_ahead,
+                .step_us = training.step_us};
   const std::vector<StageSizes> sizes = stage_sizes(model, partition);
   std::vector<std::vector<Rank>> ranks = ranks_by_stage(plan, sizes.size());
   const std::size_t of_module = training.module ? training.module->stage + 1 : 0;

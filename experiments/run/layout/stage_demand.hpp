@@ -53,6 +53,7 @@ struct Training {
   Exposed exposed = {};
   Interference slows = {};        // passes and their own collectives, where they overlap
   double optimizer_us = 0;        // of the U of a stage, whatever its size
+  double step_us = 0;             // of the Us of a rank together
   double update_bytes_per_s = 0;  // memory traffic of U; 0: takes no time
   double tied_embedding_bytes = 0;
   double context_bytes = 0;        // fixed, per rank

@@ -180,7 +180,8 @@ Tail tail_of(const Layout& layout) {
   tail.across_ranks = layout.degrees.data == 1;
   tail.updated_with = first_pieces(exchanges_of(layout));
   // New weights are gathered after an update, even if the update takes no time.
-  tail.updates = optimizer_us(layout) > 0 || update_bytes_per_s(layout) > 0 || tail.gathers;
+  tail.updates = layout.overheads.optimizer_us.value_or(0) > 0 || step_us(layout) > 0 ||
+                 update_bytes_per_s(layout) > 0 || tail.gathers;
   tail.ties = layout.tied_embedding_bytes > 0;
   if (layout.module) tail.tied_from = layout.module->stages;
   return tail;
@@ -264,9 +265,9 @@ bool overlaps_gathers(const Layout& layout) {
   return layout.degrees.overlaps_gathers.value_or(stack_of(layout).overlaps_gathers);
 }
 
-double optimizer_us(const Layout& layout) {
+double step_us(const Layout& layout) {
   const bool trains = layout.memory.kept.optimizer > 0;
-  return layout.overheads.optimizer_us.value_or(trains ? stack_of(layout).step_us : 0);
+  return trains && !layout.overheads.optimizer_us ? stack_of(layout).step_us : 0;
 }
 
 double stretch_of(const StackConstants& stack, std::uint32_t data) {
@@ -308,7 +309,8 @@ Training training_of(const Layout& layout) {
           .exposed = {stack_of(layout).gathers_exposed,
                       layout.communication.gradients ? 0 : stack_of(layout).sums_exposed},
           .slows = {layout.conditions.compute_slowdown, layout.conditions.transfer_slowdown},
-          .optimizer_us = optimizer_us(layout),
+          .optimizer_us = layout.overheads.optimizer_us.value_or(0),
+          .step_us = step_us(layout),
           .update_bytes_per_s = update_bytes_per_s(layout),
           .tied_embedding_bytes = layout.tied_embedding_bytes,
           .context_bytes = layout.memory.context_bytes,

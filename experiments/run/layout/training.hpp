@@ -36,8 +36,9 @@ bool overlaps_gathers(const Layout& layout);
 /// What many replicas cost, each of which the others wait for: a factor of the time of layers.
 double stretch_of(const StackConstants& stack, std::uint32_t data);
 
-/// The time of an update besides its memory traffic.
-double optimizer_us(const Layout& layout);
+/// What the updates of a rank take together besides their memory traffic, unless that of each is
+/// stated.
+double step_us(const Layout& layout);
 
 Training training_of(const Layout& layout);
 

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "experiments/run/run.hpp"
 
@@ -9,7 +10,8 @@ namespace {
 
 /// Microseconds of a step of a small model on 8 devices, replicas or not, with constants of a
 /// stack.
-double step_us(const std::string& constants, int data = 8, int zero = 1, int microbatches = 2) {
+double step_us(const std::string& constants, int data = 8, int zero = 1, int microbatches = 2,
+               const std::vector<std::string>& settings = {}) {
   const std::string text = R"({
     "model": { "layers": [ { "parts": [ {"kind": "attention", "hidden": 4096, "heads": 32},
                                         {"kind": "mlp", "hidden": 4096, "intermediate": 16384} ],
@@ -22,7 +24,7 @@ double step_us(const std::string& constants, int data = 8, int zero = 1, int mic
                            std::to_string(zero) + R"(, "capacity_bytes": 1e15 },
     "schedule": { "name": "1f1b", "microbatches": )" +
                            std::to_string(microbatches) + "} }";
-  return to_us(run(parse_scenario(text, "s.json")).report->makespan);
+  return to_us(run(parse_scenario(text, "s.json", settings)).report->makespan);
 }
 
 }  // namespace
@@ -31,6 +33,22 @@ TEST_CASE("a step takes the time that the stack adds to it") {
   const double plain_us = step_us(R"({"name": "megatron-2021"})");
   CHECK(step_us(R"({"name": "megatron-2021", "step_us": 5000})") ==
         doctest::Approx(plain_us + 5000).epsilon(1e-9));
+}
+
+TEST_CASE("a step takes the time of its stack once, however many stages a rank updates") {
+  using Texts = std::vector<std::string>;
+  for (const Texts& order : {Texts{"/schedule/name=1f1b"},
+                             Texts{"/schedule/name=interleaved-1f1b", "/parallel/chunks=2"},
+                             Texts{"/schedule/name=zb-v"}, Texts{"/schedule/name=chimera"},
+                             Texts{"/schedule/name=dualpipe"}}) {
+    CAPTURE(order[0]);
+    Texts settings{"/parallel/pipeline=2"};
+    settings.insert(settings.end(), order.begin(), order.end());
+    const double plain_us = step_us(R"({"name": "megatron-2021"})", 1, 1, 4, settings);
+    const double with_us =
+        step_us(R"({"name": "megatron-2021", "step_us": 5000})", 1, 1, 4, settings);
+    CHECK(with_us == doctest::Approx(plain_us + 5000).epsilon(1e-9));
+  }
 }
 
 TEST_CASE("computing takes longer with each doubling of the replicas") {

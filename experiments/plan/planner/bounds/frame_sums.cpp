@@ -112,12 +112,15 @@ std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
       *us *= stretch;
       round_down(*us);
     }
-    sum.update = sum.after = stack.update_us;
-    round_down(sum.update);
-    round_down(sum.after);
   }
   std::vector<StageBounds> times;
-  for (const Stage stage : placement.stages()) times.push_back(sums[placement.position(stage)]);
+  for (const Stage stage : placement.stages()) {
+    StageBounds& own = times.emplace_back(sums[placement.position(stage)]);
+    const bool lowest = placement.stages_of(placement.rank_of(stage)).front() == stage;
+    own.update = stack.update_us + (lowest ? stack.step_us : 0);
+    round_down(own.update);
+    own.after = own.update;
+  }
   return times;
 }
 

@@ -78,7 +78,8 @@ LayoutFrames::LayoutFrames(const PlanBase& base, const LayoutSpace& space, const
     const LayoutChoice any{
         .data = base.task.devices, .microbatch = base.task.microbatch, .zero = zero};
     const Layout layout = with_shape(base, any, 1);
-    stacks_.push_back({stack_of(layout), optimizer_us(layout)});
+    stacks_.push_back(
+        {stack_of(layout), layout.overheads.optimizer_us.value_or(0), step_us(layout)});
   }
   const Layout unfitted =
       with_shape(base, {.data = base.task.devices, .microbatch = base.task.microbatch}, 1);

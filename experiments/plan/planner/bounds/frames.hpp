@@ -90,7 +90,8 @@ class LayoutFrames {
  private:
   struct OfStack {
     StackConstants constants;
-    double update_us = 0;  // of a step, at least
+    double update_us = 0;  // of a stage, at least
+    double step_us = 0;    // of the updates of a rank together
   };
 
   std::vector<LayoutFrame> unjudged(std::uint32_t degrees) const;

@@ -128,6 +128,18 @@ TEST_CASE("an update takes what is stated and moves the share of the optimizer t
   CHECK(task_us(system, "0U0") == 3 + 12);
 }
 
+TEST_CASE("the time of a step is in one update of each rank: that of its lowest stage") {
+  // Rank 0 has stages 0 and 3, rank 1 has 1 and 2.
+  System system{Placement::bidirectional(2), order_of("0F0,3F1,3B1,0B0\n2F1,1F0,1B0,2B1"),
+                std::vector<Layer>(2, stage_of(1, 1))};
+  system.extras.tail.updates = true;
+  system.training = {.optimizer_us = 3, .step_us = 10};
+  CHECK(task_us(system, "0U0") == 13);
+  CHECK(task_us(system, "3U1") == 3);
+  CHECK(task_us(system, "1U0") == 13);
+  CHECK(task_us(system, "2U1") == 3);
+}
+
 TEST_CASE(
     "of 10 bytes of parameters, gradients twice and an optimiser six times that, ZeRO shares") {
   // Four data replicas: level 1 keeps 60 / 4 of the optimizer, 2 also 20 / 4 of gradients, 3 also
