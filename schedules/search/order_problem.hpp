@@ -74,7 +74,8 @@ struct OrderStage {
 /// much memory each rank has for activations.
 ///
 /// Microbatches are interchangeable, so an order that runs each pass of a stage in ascending
-/// microbatches is as short as any other; a search decides on nothing else.
+/// microbatches is as short as any other; a search decides on nothing else. So it does where the
+/// engine knows microbatches that differ, and may miss a shorter order.
 struct OrderProblem {
   std::uint32_t microbatches = 0;
   std::vector<OrderStage> stages;      // in the order of the chain

@@ -8,6 +8,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/order_search/order_hunt.hpp"
+#include "experiments/plan/order_search/search_problem.hpp"
 #include "schedules/search/order_problem.hpp"
 
 namespace penstock {
@@ -20,6 +21,12 @@ std::string gap_text(const HuntResult& result) {
   if (result.bound.picoseconds <= 0) return "no bound is known";
   return fmt::format("at most {} above the bound of {}", percent_text(result.gap()),
                      short_time_text(result.bound));
+}
+
+/// What the search leaves as it is, unless nothing can be shorter.
+std::string kept_text(const HuntResult& result) {
+  if (result.proven || !microbatches_differ(result.run.layout)) return "";
+  return "           microbatches differ, and keep their order\n";
 }
 
 std::string gain_text(const HuntResult& result) {
@@ -44,11 +51,11 @@ std::string found_text(const HuntResult& result) {
   const std::uint64_t bytes = report.ranks[index(worst_of(report))].memory.bytes;
   return fmt::format(
       "step time  {}: {}\n"
-      "           {}\n"
+      "           {}\n{}"
       "bubble     {} of the makespan\n"
       "memory     {} on the fullest rank{}, {} at most\n"
       "found by   {}, {} timed in {:.1f} s\n",
-      compared_text(result.run), gain_text(result), gap_text(result),
+      compared_text(result.run), gain_text(result), gap_text(result), kept_text(result),
       percent_text(report.bubble.of_makespan), bytes_text(bytes), fit_note(result),
       counted(fullest->peak_activations, "activation"), result.origin,
       counted(result.evaluations, "order"), result.seconds);

@@ -347,6 +347,8 @@ SearchProblem search_problem(const Layout& as_asked, bool chooses) {
   return problem;
 }
 
+bool microbatches_differ(const Layout& layout) { return keeps_some(layout) || !all_alike(layout); }
+
 std::optional<RecomputeMode> mode_with_choice(std::optional<RecomputeMode> mode) {
   return mode == RecomputeMode::except_last ? RecomputeMode::full : mode;
 }

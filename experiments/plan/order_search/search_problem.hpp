@@ -26,6 +26,10 @@ struct SearchProblem {
 /// the search. Throws InputError without a file's name in front where a price is missing.
 SearchProblem search_problem(const Layout& layout, bool chooses = false);
 
+/// Whether microbatches take different times or keep different activations. Each pass of an order
+/// runs them in ascending order all the same, though another may be shorter.
+bool microbatches_differ(const Layout& layout);
+
 /// The passes of an order by rank, as a search sees them; nothing for an order that moves
 /// activations.
 std::optional<SearchedOrder> searched_order_of(const Schedule& order, const Layout& layout,
