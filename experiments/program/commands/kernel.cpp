@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/fields/fields.hpp"
@@ -78,6 +79,12 @@ Device device_of_option(const std::string& value) {
       .device;
 }
 
+/// The option behind a place of the question: "--set rows" behind /sizes/rows.
+std::string option_at(const std::string& place) {
+  constexpr std::string_view sizes = "/sizes/";
+  return place.starts_with(sizes) ? "--set " + place.substr(sizes.size()) : "--" + place.substr(1);
+}
+
 int print_timing(const Options& options) {
   try {
     const Device device = device_of_option(options.hardware);
@@ -85,9 +92,8 @@ int print_timing(const Options& options) {
     show(options.json ? printed(kernel_json(options.hardware, timing))
                       : timing_text(options, timing));
   } catch (const InputError& error) {
-    throw UsageError(error.where().empty()
-                         ? error.what()
-                         : fmt::format("{}: {}", error.where().substr(1), error.what()));
+    if (!error.file().empty() || error.where().empty()) throw;  // not of the question
+    throw UsageError(fmt::format("{}: {}", option_at(error.where()), error.what()));
   }
   return ExitCode::done;
 }
