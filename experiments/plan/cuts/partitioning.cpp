@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
@@ -91,6 +92,14 @@ void cut_profile(const ModelFile& file, PlannedModel& planned) {
   planned.to_cut = model_to_cut(graph, stated_us, numbers, dropped);
 }
 
+/// The machine of --hardware, a user's file or one of the catalogue. Throws as machine_of_option.
+json hardware_section(const std::string& machine) {
+  const Catalogue catalogue = read_catalogue();
+  machine_of_option(catalogue, machine);
+  if (!is_machine_file(catalogue, machine)) return {{"name", machine}};
+  return {{"file", std::filesystem::absolute(machine).string()}};
+}
+
 json document_for(const PlannedModelRequest& request) {
   json model = {{"file", std::filesystem::absolute(request.path).string()}};
   if (!request.file.format.empty()) model["format"] = request.file.format;
@@ -99,7 +108,7 @@ json document_for(const PlannedModelRequest& request) {
   if (request.microbatch) model["microbatch"] = *request.microbatch;
   return {{"penstock", 1},
           {"model", model},
-          {"hardware", {{"name", request.hardware}}},
+          {"hardware", hardware_section(request.hardware)},
           {"parallel",
            {{"pipeline", 1}, {"chunks", 1}, {"tensor", request.tensor.value_or(1)}, {"data", 1}}},
           {"schedule", {{"name", "1f1b"}, {"microbatches", 1}}}};

@@ -17,7 +17,7 @@ namespace penstock {
 struct PlannedModelRequest {
   std::string path;  // "-" for standard input
   ModelFileOptions file;
-  std::string hardware;  // a machine, for layers given by kind
+  std::string hardware;  // a machine or its file, for layers given by kind
   std::optional<std::uint32_t> sequence;
   std::optional<std::uint32_t> microbatch;
   std::optional<std::uint32_t> tensor;

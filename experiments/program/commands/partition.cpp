@@ -36,8 +36,8 @@ struct Options : Arguments {
                                "how transfers count; default overlap with --bandwidth");
   Text bandwidth = line.option("--bandwidth", "of a link between stages, each way", "BYTES_PER_S");
   Text memory = line.option("--memory", "capacity of a rank", "BYTES");
-  Text hardware =
-      line.option("--hardware", "a machine, for layers given by kind", "NAME", suggested_machines);
+  Text hardware = line.option("--hardware", "a machine or its file, for layers given by kind",
+                              "NAME|FILE", suggested_machines);
   Number sequence = line.number("--sequence", "tokens per example, for layers given by kind");
   Number microbatch = line.number("--microbatch", "examples per microbatch");
   Number tensor = line.number("--tensor", "degree of tensor parallelism");

@@ -195,6 +195,27 @@ TEST_CASE("partition: layers by kind come from a file or from standard input") {
   CHECK(from_input.output == cut(model).output);
 }
 
+TEST_CASE("partition: --hardware is a machine or its file; an unknown one is wrong usage") {
+  const testing::Desk desk;
+  const auto cut = [&](const std::string& hardware) {
+    return desk.run({"partition", PENSTOCK_ROOT "/experiments/models/llama-3.1-8b.json", "--ranks",
+                     "4", "--hardware", hardware});
+  };
+  desk.file("mine.json",
+            testing::content_of(PENSTOCK_ROOT "/hardware_models/catalogue/dgx-h100.json"));
+  desk.file("bad.json", R"({"penstock": 1, "is": "cluster"})");
+  const testing::ProgramRun own = cut("mine.json");
+  CHECK(own.code == 0);
+  CHECK(own.output == cut("dgx-h100").output);
+  const testing::ProgramRun bad = cut("bad.json");
+  CHECK(bad.code == 3);
+  CHECK(bad.errors.starts_with("penstock: error: bad.json: /is: "));
+  const testing::ProgramRun unknown = cut("dgx-h10");
+  CHECK(unknown.code == 2);
+  CHECK(unknown.errors.starts_with(
+      "penstock: error: --hardware: unknown machine \"dgx-h10\"; did you mean \"dgx-h100\"? "));
+}
+
 TEST_CASE("partition: options that shape layers by kind are refused where layers have times") {
   const testing::Scratch scratch;
   const std::string path = scratch.file("graph.txt", diamond);
