@@ -420,7 +420,10 @@ std::string_view catalogue_schema() {
     nlohmann::ordered_json schema{
         {"$schema", "http://json-schema.org/draft-07/schema#"},
         {"title", "Penstock catalogue: one device, link, machine or stack a file"}};
-    for (const auto& [is, takes] : catalogue_kinds()) schema["definitions"][is] = takes.schema();
+    for (const auto& [is, takes] : catalogue_kinds()) {
+      schema["oneOf"].push_back({{"$ref", "#/definitions/" + is}});
+      schema["definitions"][is] = takes.schema();
+    }
     return printed(schema);
   }();
   return text;

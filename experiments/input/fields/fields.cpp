@@ -210,7 +210,24 @@ Takes either(const Takes& one, const Takes& other) {
 
 Takes or_null(const Takes& takes) {
   Json schema = takes.schema();
-  schema["type"] = {"null", schema["type"]};
+  if (schema.contains("enum")) {
+    schema["enum"].push_back(nullptr);
+  } else {
+    schema["type"] = {"null", schema["type"]};
+  }
+  return schema;
+}
+
+Takes patch_of(const Takes& takes) {
+  Json schema = takes.schema();
+  schema.erase("required");
+  const auto relax = [](Json& value) { value = or_null(patch_of(value)).schema(); };
+  if (schema.contains("properties")) {
+    for (Json& value : schema["properties"]) relax(value);
+  }
+  if (schema.contains("additionalProperties") && schema["additionalProperties"].is_object()) {
+    relax(schema["additionalProperties"]);
+  }
   return schema;
 }
 

@@ -67,6 +67,9 @@ Takes either(const Takes& one, const Takes& other);
 /// The same, or null.
 Takes or_null(const Takes& takes);
 
+/// What is merged into an object that takes this: some of its keys, with null for what is removed.
+Takes patch_of(const Takes& takes);
+
 /// What the schemas of the quantities above refer to.
 const nlohmann::ordered_json& quantity_definitions();
 

@@ -347,8 +347,16 @@ Paper paper_of(const json& document, const std::string& folder) {
 }  // namespace
 
 std::string_view paper_schema() {
-  static const std::string text =
-      printed(schema_of(paper_fields(), "Published numbers, and how each is simulated"));
+  static const std::string text = [] {
+    ordered_json schema = schema_of(paper_fields(), "Published numbers, and how each is simulated");
+    const ordered_json table = schema["properties"]["tables"]["items"];
+    const ordered_json patch = patch_of(table).schema();
+    schema["properties"]["tables"].erase("items");
+    schema["if"]["required"] = {"every_table"};
+    schema["then"]["properties"] = {{"every_table", patch}, {"tables", {{"items", patch}}}};
+    schema["else"]["properties"]["tables"]["items"] = table;
+    return printed(schema);
+  }();
   return text;
 }
 

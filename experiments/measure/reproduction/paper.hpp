@@ -132,7 +132,7 @@ Names numbers_of(const PaperTable& table, const PaperRow& row);
 std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
                                   const std::vector<std::string>& columns);
 
-/// What a paper.json takes, as the text of a schema.
+/// What a paper.json takes, as the text of a schema: its tables need not repeat `every_table`.
 std::string_view paper_schema();
 
 }  // namespace penstock

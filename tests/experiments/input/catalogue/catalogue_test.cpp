@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
+#include "experiments/input/files/json_input.hpp"
 #include "hardware_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -186,6 +189,24 @@ TEST_CASE("catalogue: a file is refused with the place of its fault and what wou
         "tf32");
   CHECK(entry_refusal(with(abacus, "/name", "ideal")) ==
         "x.json: /name: \"ideal\" is the name of a cost model; choose another");
+}
+
+TEST_CASE("catalogue: its schema takes every file that is built in, and no wrong one") {
+  const Schema schema(json::parse(catalogue_schema()));
+  const auto taken = [&](std::string_view text) {
+    return refused_at([&] { schema.check(json::parse(text)); }) == "accepted";
+  };
+  for (const BuiltInFile& file : built_in_catalogue()) {
+    CAPTURE(file.name);
+    CHECK(taken(file.text));
+  }
+  for (const std::string& item : {slow_link, abacus, office}) {
+    CHECK(taken(item));
+    CHECK_FALSE(taken(with(item, "/zzz", 1)));
+    CHECK_FALSE(taken(with(item, "/is", "shelf")));
+  }
+  CHECK_FALSE(taken("[]"));
+  CHECK_FALSE(taken("{}"));
 }
 
 TEST_CASE("catalogue: a fact without a source or an assumption is refused, and one with both") {

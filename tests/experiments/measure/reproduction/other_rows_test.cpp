@@ -1,11 +1,15 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "experiments/input/files/json_input.hpp"
 #include "experiments/measure/reproduction/reproduction.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/pipeline_paper.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch.hpp"
 
 // Rows that the paper lacks, and constants that are given.
 
@@ -105,6 +109,29 @@ TEST_CASE("reproduce: tables have the keys of every_table, merged under their ow
   CHECK(read.tables[1].unit == "us");
   CHECK(read.tables[1].rows[0][2].number == 4);
   CHECK(read.tables[1].note == "its own");
+}
+
+TEST_CASE("reproduce: the schema takes every paper as it is written") {
+  const Schema schema(json::parse(paper_schema()));
+  const auto taken = [&](const json& paper) {
+    return refused_at([&] { schema.check(paper); }) == "accepted";
+  };
+  int papers = 0;
+  for (const auto& folder :
+       std::filesystem::directory_iterator(PENSTOCK_ROOT "/experiments/papers")) {
+    const std::string file = folder.path().string() + "/paper.json";
+    if (!std::filesystem::exists(file)) continue;
+    CAPTURE(file);
+    CHECK(taken(json::parse(content_of(file))));
+    ++papers;
+  }
+  CHECK(papers > 0);
+  json paper = paper_with({{"name", "other"}, {"unit", nullptr}});
+  CHECK_FALSE(taken(paper));
+  paper["every_table"] = pipeline_table({{"a", 2, 4, 75}}, R"([{"name": "j"}])");
+  CHECK(taken(paper));
+  paper["every_table"]["colums"] = {"m"};
+  CHECK_FALSE(taken(paper));
 }
 
 TEST_CASE("reproduce: given constants replace the fit, to a table that the paper lacks too") {
