@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
@@ -158,23 +158,30 @@ std::string shown_in(double value, const Reading& reading, bool binary) {
   return fmt::format("{:.6g}{}", converted(value, reading.plain, best->size), best->name);
 }
 
-void convert_below(json& value, const json::json_pointer& place);
+using Errors = std::vector<InputError>;
+
+void convert_below(json& value, const json::json_pointer& place, Errors& wrong);
 
 /// Converts one value of an object or list.
-void convert_item(json& item, std::string_view key, const json::json_pointer& place) {
+void convert_item(json& item, std::string_view key, const json::json_pointer& place,
+                  Errors& wrong) {
   const auto measure = item.is_string() ? measure_of_key(key) : std::nullopt;
-  if (!measure) return convert_below(item, place);
+  if (!measure) return convert_below(item, place, wrong);
   const std::string text = item;
   if (plain_number(text)) return;
-  item = below(place.to_string(), [&] { return quantity_of(text, *measure); });
+  try {
+    item = quantity_of(text, *measure);
+  } catch (const InputError& error) {
+    wrong.emplace_back(place.to_string(), error.what());
+  }
 }
 
-void convert_below(json& value, const json::json_pointer& place) {
+void convert_below(json& value, const json::json_pointer& place, Errors& wrong) {
   if (value.is_object()) {
-    for (auto& [key, item] : value.items()) convert_item(item, key, place / key);
+    for (auto& [key, item] : value.items()) convert_item(item, key, place / key, wrong);
   } else if (value.is_array()) {
     for (std::size_t i = 0; i < value.size(); ++i) {
-      if (value[i].is_structured()) convert_below(value[i], place / i);
+      if (value[i].is_structured()) convert_below(value[i], place / i, wrong);
     }
   }
 }
@@ -257,6 +264,18 @@ std::optional<QuantityKind> measure_of_key(std::string_view key) {
   return QuantityKind{static_cast<std::uint8_t>(found - readings.begin())};
 }
 
-void convert_quantities(json& document) { convert_below(document, json::json_pointer()); }
+void take_quantities(json& document, const Schema& schema) {
+  Errors wrong;
+  convert_below(document, json::json_pointer(), wrong);
+  if (wrong.empty()) return schema.check(document);
+  json marked = document;  // only a key that takes any text takes this one
+  for (const InputError& error : wrong) marked[json::json_pointer(error.where())] = "?";
+  try {
+    schema.check(marked);
+  } catch (const InputError& error) {
+    const auto same = std::ranges::find(wrong, error.where(), &InputError::where);
+    throw same == wrong.end() ? error : *same;
+  }
+}
 
 }  // namespace penstock

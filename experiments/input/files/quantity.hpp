@@ -8,6 +8,8 @@
 
 namespace penstock {
 
+class Schema;
+
 /// Kind of quantity, and the unit of a number that states none.
 enum class QuantityKind : std::uint8_t {
   bytes,
@@ -50,8 +52,8 @@ std::string_view suffix_of(QuantityKind measure);
 /// `_ms`, `_s`.
 std::optional<QuantityKind> measure_of_key(std::string_view key);
 
-/// Converts every text under a key with such a suffix to a number. The schema later refuses a text
-/// without a unit. Throws InputError with the pointer of a text with a wrong unit.
-void convert_quantities(nlohmann::json& document);
+/// Converts every text under a key with such a suffix to a number, then checks the document. Throws
+/// InputError: the schema's, or where a text that the schema refuses has a wrong unit, that.
+void take_quantities(nlohmann::json& document, const Schema& schema);
 
 }  // namespace penstock

@@ -122,8 +122,7 @@ CutSettings cut_settings_of(const std::vector<std::string>& settings,
       const auto [key, value] = option_setting(setting, "partition");
       set_value(document, "/partition/" + key, value);
     }
-    convert_quantities(document);
-    schema.check(document);
+    take_quantities(document, schema);
     check_settings(document["partition"], partitioner);
   } catch (const InputError& error) {
     const std::string key = error.where().substr(error.where().rfind('/') + 1);

@@ -215,8 +215,7 @@ void prepare_document(json& document, const std::string& source,
     check_kind(document, source);
     apply_settings(document, settings);
     check_version(document);
-    convert_quantities(document);
-    schema.check(document);
+    take_quantities(document, schema);
   });
 }
 

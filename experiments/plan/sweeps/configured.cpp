@@ -45,8 +45,7 @@ void check_texts(const Axis& axis, const json& base, const Schema& schema) {
       json document = base;
       below(axis.pointers[p], [&] { set_value(document, axis.pointers[p], list[i]); });
       try {
-        convert_quantities(document);
-        schema.check(document);
+        take_quantities(document, schema);
       } catch (const InputError& error) {
         if (error.where().empty() || !leads_to(error.where(), axis.pointers[p])) continue;
         throw UsageError(fmt::format("{}: {}", axis.option, error.what()));
@@ -115,8 +114,7 @@ void check_pointers(const SweepSpace& space) {
   }
   json document = base;
   try {
-    convert_quantities(document);
-    schema.check(document);
+    take_quantities(document, schema);
   } catch (const InputError& error) {
     const bool unknown = std::string_view(error.what()).starts_with("unknown key");
     if (unknown && is_pointer_of(space, error.where())) throw;

@@ -3,7 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/plain_text.hpp"
@@ -12,6 +17,7 @@
 #include "experiments/input/orders/comms_check.hpp"
 #include "experiments/input/orders/named_order.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
+#include "experiments/input/scenario/sections.hpp"
 #include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/written.hpp"
@@ -116,13 +122,21 @@ const PolicyEntry& policy_of(const Scenario& scenario) {
 /// JSON pointer of a schedule option.
 std::string option_pointer(const std::string& name) { return "/schedule" + pointer_step(name); }
 
+/// The key of the section that a mistyped option most likely means, as a question.
+std::string meant_key_text(const std::string& option) {
+  std::vector<std::string> keys;
+  for (const Field& field : schedule_fields().fields) keys.emplace_back(field.key);
+  const auto near = nearest(option, keys);
+  return near ? fmt::format("; did you mean \"{}\"?", *near) : "";
+}
+
 /// Errors of a rule or policy point at its options.
 template <class Step>
 void about_rule(std::string_view name, Step step) {
   try {
     step();
   } catch (const UnknownOption& error) {
-    throw InputError(option_pointer(error.name()), error.what());
+    throw InputError(option_pointer(error.name()), error.what() + meant_key_text(error.name()));
   } catch (const RuleError& error) {
     throw InputError("/schedule", fmt::format("{}: {}", name, error.what()));
   }
@@ -145,6 +159,19 @@ std::string memory_for(const Scenario& scenario, std::string_view name) {
 
 }  // namespace
 
+void check_order_options(const Scenario& scenario) {
+  const ScheduleOptions options{1, scenario.schedule.settings};
+  const auto check = [&](std::string_view name, std::span<const ScheduleOption> known) {
+    about_rule(name, [&] { check_options(name, known, options); });
+  };
+  if (const auto* rule = find_named(schedule_entries(), scenario.schedule.name)) {
+    check(rule->name, rule->options);
+  }
+  if (const auto* policy = find_named(policy_entries(), scenario.schedule.policy)) {
+    check(policy->name, options_of_policy(*policy));
+  }
+}
+
 Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches,
                     double bytes_per_cell) {
   const ScheduleEntry& entry = rule_of(scenario);
@@ -158,7 +185,6 @@ Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint3
     const std::uint32_t ranks = ranks_for(scenario, degrees, chunks, entry.copies);
     check_devices(scenario, degrees, ranks);
     order.placement = placement_for_rule(scenario, degrees, entry, order.options, ranks, chunks);
-    check_options(entry.name, entry.options, order.options);
     check_size(order.placement, order.options);
     if (entry.slices_for != nullptr) order.slices = entry.slices_for(order.options);
     need_memory_for(memory_for(scenario, entry.name), order.placement, order.options, order.slices,

@@ -28,6 +28,9 @@ struct Order {
   std::string note;             // what is not simulated; empty if all is
 };
 
+/// Throws InputError for an option that the scenario's rule or policy does not take.
+void check_order_options(const Scenario& scenario);
+
 /// The order of a schedule rule. Throws InputError with a pointer into the scenario, and OverBudget
 /// where work on it, with these bytes for each cell, takes too much memory.
 Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches,

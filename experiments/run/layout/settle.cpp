@@ -301,6 +301,7 @@ Layout without_order(const Scenario& scenario, const SettleOptions& options) {
   Layout layout;
   layout.source = scenario.source;
   about_file(scenario.source, [&] {
+    check_order_options(scenario);
     layout.degrees = settle_degrees(scenario);
     layout.batch = settle_batch(scenario, layout.degrees);
   });

@@ -88,6 +88,22 @@ TEST_CASE("a wrong unit is refused at its key, and limits hold for what it comes
             .starts_with("s.json: /schedule/microbatches: \"4us\" is not "));
 }
 
+TEST_CASE("an unknown key is named before the unit of its text, and before what is missing") {
+  CHECK(outcome_of(quantity_plain, {"/hardware/latncy_us=2parsecs"})
+            .starts_with("s.json: /hardware/latncy_us: unknown key \"latncy_us\"; did you mean "
+                         "\"latency_us\"? known: "));
+  CHECK(outcome_of(quantity_plain, {"/schedule/forward_us=adam"}) ==
+        "s.json: /schedule/forward_us: unknown option \"forward_us\"; 1f1b takes no options");
+  CHECK(outcome_of(quantity_plain, {R"(/schedule={"name": "1f1b", "microbatchs": 8})"}) ==
+        "s.json: /schedule/microbatchs: unknown option \"microbatchs\"; 1f1b takes no options; did "
+        "you mean \"microbatches\"?");
+  CHECK(outcome_of(quantity_plain, {R"(/schedule={"policy": "first-come", "placment": "vee"})"})
+            .starts_with(
+                "s.json: /schedule/placment: unknown option \"placment\"; first-come takes "));
+  CHECK(outcome_of(quantity_plain, {"/memory/capacity_bytes=1e400GB"})
+            .starts_with("s.json: /memory/capacity_bytes: \"1e400GB\" is not a size: "));
+}
+
 TEST_CASE("layers with stated times repeat as layers by kind do") {
   const std::string layers = R"({
     "model":    { "layers": [ {"name": "a", "forward_us": 1, "backward_us": 2, "repeat": 4} ] },
