@@ -7,11 +7,14 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <regex>
 #include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/long_work/budget.hpp"
@@ -50,16 +53,18 @@ std::string question(const std::optional<std::string>& near) {
 std::string unexpected_text(const CLI::App& app) {
   const std::vector<CLI::App*> given = app.get_subcommands();
   if (given.empty()) {
-    const std::string word = app.remaining().empty() ? "" : app.remaining().front();
+    const std::string word = app.remaining().front();
     const auto near = nearest(word, words_of(command_entries()));
     return fmt::format("unknown command \"{}\"; {}see penstock help", word, question(near));
   }
   const CLI::App& command = *given.front();
-  if (command.remaining().empty() && !app.remaining().empty()) {
+  std::vector<std::string> words = command.remaining(true);
+  std::erase(words, "--");
+  if (words.empty() && !app.remaining().empty()) {
     return fmt::format("\"{0}\" goes behind the command: penstock {1} {0}", app.remaining().front(),
                        command.get_name());
   }
-  const std::string word = command.remaining().empty() ? "" : command.remaining().front();
+  const std::string word = words.empty() ? "--" : words.front();
   std::vector<std::string> names;
   const bool is_option = word.starts_with('-');
   if (is_option) add_option_names(command, names);
@@ -78,15 +83,16 @@ void add_budget_to_all(CLI::App& command, BudgetOptions& options) {
   for (CLI::App* sub : command.get_subcommands({})) add_budget_to_all(*sub, options);
 }
 
-/// What CLI11 says, but for an option that is given again.
+/// What CLI11 says, in other words.
 std::string said(const CLI::ParseError& error) {
+  static const std::array<std::pair<std::regex, const char*>, 3> phrases{
+      {{std::regex("At Most 1 required but received (.*)"), "given $1 times; it takes one value"},
+       {std::regex("^(.*): 1 required (.*) missing"), "$1 needs a value: $2"},
+       {std::regex("^Could not convert: (.*?) = (.*)"), "$1 does not take \"$2\""}}};
   std::string text = error.what();
   text.resize(std::min(text.find('\n'), text.size()));  // advice follows
-  constexpr std::string_view once = "At Most 1 required but received ";
-  const std::size_t at = text.find(once);
-  if (at == std::string::npos) return text;
-  return fmt::format("{}given {} times; it takes one value", text.substr(0, at),
-                     text.substr(at + once.size()));
+  for (const auto& [theirs, ours] : phrases) text = std::regex_replace(text, theirs, ours);
+  return text;
 }
 
 [[noreturn]] void refuse_empty(const std::string& option) {
@@ -125,14 +131,11 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv,
     const int code = app.exit(request, answer, answer);
     show(answer.str());
     return code;
-  } catch (const CLI::ExtrasError&) {
-    return report_error(unexpected_text(app), ExitCode::wrong_usage);
   } catch (const CLI::ParseError& error) {
+    if (app.remaining_size(true) > 0) {  // it may be behind the error
+      return report_error(unexpected_text(app), ExitCode::wrong_usage);
+    }
     const std::vector<CLI::App*> given = app.get_subcommands();
-    const bool unknown_subcommand = !given.empty() && !given.front()->remaining().empty() &&
-                                    given.front()->get_subcommands().empty() &&
-                                    !given.front()->get_subcommands({}).empty();
-    if (unknown_subcommand) return report_error(unexpected_text(app), ExitCode::wrong_usage);
     const std::string where = given.empty() ? "" : given.front()->get_name() + " ";
     return report_error(fmt::format("{}; see penstock {}--help", said(error), where),
                         ExitCode::wrong_usage);

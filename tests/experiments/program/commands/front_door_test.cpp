@@ -128,6 +128,29 @@ TEST_CASE("did you mean: a mistyped command or option names the nearest one") {
   CHECK(far.errors == "penstock: error: unknown command \"frobnicate\"; see penstock help\n");
 }
 
+TEST_CASE("a mistyped option is named before an argument that is missing") {
+  for (const char* command : {"run", "explain", "compare", "describe", "check"}) {
+    CHECK(run_penstock({command, "--jsn"}, ".").errors ==
+          "penstock: error: " + std::string(command) +
+              " does not take \"--jsn\"; did you mean \"--json\"? see penstock " + command +
+              " --help\n");
+  }
+  CHECK(
+      run_penstock({"profile", "check", "store", "--budgt"}, ".").errors ==
+      "penstock: error: profile does not take \"--budgt\"; did you mean \"--budget\"? see penstock "
+      "profile --help\n");
+}
+
+TEST_CASE("an option without its value, and a flag with one, are refused by their names") {
+  const auto error_of = [](const std::string& option) {
+    return run_penstock({"run", "first_run.json", option}, ".").errors;
+  };
+  CHECK(error_of("--engine") ==
+        "penstock: error: --engine needs a value: auto|relax|events; see penstock run --help\n");
+  CHECK(error_of("--json=maybe") ==
+        "penstock: error: --json does not take \"maybe\"; see penstock run --help\n");
+}
+
 TEST_CASE("an option with an empty value is refused by its name, whichever it is") {
   for (const std::string option : {"--confine", "--max-memory", "--timeout", "--svg", "--engine"}) {
     for (const std::vector<std::string>& words :
