@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <utility>
 
 #include "schedules/partitioners/chain/cut_tables.hpp"
 #include "schedules/partitioners/registry.hpp"
+#include "sim/base/short_text.hpp"
 
 namespace penstock::memory_limit_file {
 namespace {
@@ -11,9 +13,10 @@ namespace {
 Cut nothing_fits(double capacity, double needed) {
   Cut cut;
   cut.finding = fmt::format(
-      "out of memory: no cut keeps every stage within {:.0f} bytes; the best one needs {:.0f} "
-      "bytes on its fullest stage",
-      capacity, needed);
+      "out of memory: no cut keeps every stage within {}; the best one needs {} on its fullest "
+      "stage",
+      bytes_text(static_cast<std::uint64_t>(capacity)),
+      bytes_text(static_cast<std::uint64_t>(needed)));
   return cut;
 }
 

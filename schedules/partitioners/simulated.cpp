@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <utility>
 
 #include "schedules/partitioners/chain/bottleneck.hpp"
 #include "schedules/partitioners/chain/cut_tables.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/partitioners/simulation/cut_search.hpp"
+#include "sim/base/short_text.hpp"
 
 namespace penstock::simulated_file {
 namespace {
@@ -29,9 +31,10 @@ Cut out_of_memory(const CutProblem& problem) {
   Cut cut;
   const bool of_rank = !problem.holds.empty();
   cut.finding = fmt::format(
-      "out of memory: no cut was found that keeps every {} within {:.0f} bytes; the method memory "
+      "out of memory: no cut was found that keeps every {} within {}; the method memory "
       "without a capacity says what is needed",
-      of_rank ? "rank" : "stage", of_rank ? problem.rank_bytes : *problem.memory_bytes);
+      of_rank ? "rank" : "stage",
+      bytes_text(static_cast<std::uint64_t>(of_rank ? problem.rank_bytes : *problem.memory_bytes)));
   return cut;
 }
 

@@ -50,8 +50,13 @@ const Budget& budget() { return own_budget(); }
 void set_budget(Budget budget) { own_budget() = std::move(budget); }
 
 std::string memory_text(double bytes) {
-  return bytes < 1e9 ? fmt::format("{:.3g} MB", bytes * 1e-6)
-                     : fmt::format("{:.3g} GB", bytes * 1e-9);
+  const char* unit = "B";
+  for (const char* larger : {"kB", "MB", "GB", "TB", "PB"}) {
+    if (bytes < 1000) break;
+    bytes /= 1000;
+    unit = larger;
+  }
+  return fmt::format("{:.3g} {}", bytes, unit);
 }
 
 void need_memory(double bytes, const std::string& what, const std::string& remedy) {

@@ -76,7 +76,7 @@ Budget usual_budget();
 /// What whoever runs it gives it, by an option of this name.
 Budget given_budget(double memory_bytes, const std::string& option = "--max-memory");
 
-/// "4.3 GB", "67.1 MB".
+/// "4.3 GB", "67.1 MB", "1 B"; decimal, as limits are given.
 std::string memory_text(double bytes);
 
 }  // namespace penstock

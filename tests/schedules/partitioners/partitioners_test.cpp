@@ -135,10 +135,9 @@ TEST_CASE("a capacity that no cut keeps is a finding that says what is needed") 
   const PartitionerEntry& memory = *find_named(partitioner_entries(), "memory");
   const Cut cut = memory.cut(problem);
   CHECK(cut.stages.empty());
-  CHECK(
-      cut.finding ==
-      "out of memory: no cut keeps every stage within 39 bytes; the best one needs 40 bytes on its "
-      "fullest stage");
+  CHECK(cut.finding ==
+        "out of memory: no cut keeps every stage within 39 B; the best one needs 40 B on its "
+        "fullest stage");
   problem.memory_bytes = 40;
   CHECK(memory.cut(problem).stages.size() == 3);
 }

@@ -49,6 +49,14 @@ TEST_CASE(
         "more --max-memory");
 }
 
+TEST_CASE("budget: sizes have the unit that leaves at least 1 of it") {
+  CHECK(memory_text(1) == "1 B");
+  CHECK(memory_text(999) == "999 B");
+  CHECK(memory_text(1500) == "1.5 kB");
+  CHECK(memory_text(15e6) == "15 MB");
+  CHECK(memory_text(4.25e12) == "4.25 TB");
+}
+
 TEST_CASE("budget: a million microbatches are refused before their order is made") {
   const Scenario scenario = parse_scenario(two_stages, "s.json");
   const WithBudget budget(100'000'000);
