@@ -120,7 +120,7 @@ InputError nothing_matches(const KinetoTrace& trace, const NameUse& names) {
   }
   return InputError(fmt::format(
       "no annotation of it matches; {}. A --pattern that fits them is needed; or, on devices, "
-      "--schedule and --microbatches, to tell ops by the messages between them. PyTorch's "
+      "--schedule and --microbatches, to identify ops by the messages between them. PyTorch's "
       "Schedule1F1B marks no ops: penstock help traces has five lines that do{}",
       most.empty() ? "it has none" : "its most frequent ones are " + most,
       trace.among_others

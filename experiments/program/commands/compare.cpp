@@ -26,7 +26,7 @@ struct Options : Arguments {
       line.option("--tolerance", "how far times may differ, as a share of A's makespan; default 0",
                   "SHARE", {}, "0");
   Flag causes =
-      line.flag("--causes", "tell what each cause cost, also runs that were not measured");
+      line.flag("--causes", "report what each cause cost, also runs that were not measured");
   Flag json = line.json("print everything as JSON, every op included");
 };
 
@@ -50,7 +50,7 @@ std::vector<CauseChange> causes_of_both(const Options& options, const Recording&
   const auto has_causes = [&](const std::string& path, const Recording& run) {
     const auto why = why_no_causes(run.plan, run.timeline);
     if (why && options.causes) {
-      throw InputError(fmt::format("{}: it has no causes to tell: {}", path, *why));
+      throw InputError(fmt::format("{}: it has no causes to report: {}", path, *why));
     }
     return !why && (options.causes || !run.timeline.environment.empty());
   };

@@ -77,7 +77,7 @@ Studied study(const Options& options, Recording& recording,
   if (!measured && !options.asks_for_causes() && changes.empty()) return studied;
   if (const auto why = why_no_causes(recording.plan, recording.timeline)) {
     if (!options.asks_for_causes() && changes.empty()) return studied;
-    throw InputError(fmt::format("{}: it has no causes to tell: {}", options.run(), *why));
+    throw InputError(fmt::format("{}: it has no causes to report: {}", options.run(), *why));
   }
   const Waiting waiting("taking causes out");
   std::optional<ExpectedOps> expected;

@@ -33,7 +33,7 @@ struct Options : Arguments {
       "how to simulate: by longest path, event by event, or by the first where it is right",
       "auto");
   Number repeat = line.number(
-      "--repeat", "simulate N draws of chance, and tell how the makespan is distributed");
+      "--repeat", "simulate N draws of chance, and report how the makespan is distributed");
   CostFlags costs{{line}};
   Text order = line.option("--write-order", "write the order that was run as PyTorch CSV", "FILE");
   Text timeline = line.option("--timeline", "write the timeline", "FILE");

@@ -23,7 +23,7 @@ struct Options : Arguments {
       "FILE",
       "traces of PyTorch's profiler, one a rank, or SQLite exports of Nsight "
       "Systems, a process a rank; a folder a run");
-  Flag preview = line.flag("--preview", "only tell which names are ops and which are not");
+  Flag preview = line.flag("--preview", "only list which names are ops and which are not");
   Texts patterns = line.list(
       "--pattern", "how names of annotations read, such as \"mb{microbatch} {pass} s{stage}\"",
       "TEXT");
@@ -32,7 +32,7 @@ struct Options : Arguments {
       suggested_schedules);
   Number microbatches = line.number("--microbatches", "with --schedule: of one iteration");
   Number chunks = line.number("--chunks", "with --schedule: stages a rank");
-  Flag gaps = line.flag("--gaps", "tell ops by messages, even where annotations match");
+  Flag gaps = line.flag("--gaps", "identify ops by messages, even where annotations match");
   Text pipeline_ranks =
       line.option("--pipeline-ranks",
                   "the job's ranks that form the pipeline, from the first stage on; of data "
@@ -40,7 +40,7 @@ struct Options : Arguments {
                   "\"0,8,16\"");
   Number step = line.number("--step", "the step for order and timeline; else the last whole one");
   Number samples = line.number("--samples", "for the profile: of a microbatch, default 1");
-  Flag causes = line.flag("--causes", "tell what each cause cost the step, with intervals");
+  Flag causes = line.flag("--causes", "report what each cause cost the step, with intervals");
   Text timeline = line.option("--timeline", "write the step as a timeline", "FILE");
   Text profile = line.option("--profile", "write medians by stage as a profile", "FILE");
   Text scenario = line.option("--scenario", "write a scenario that simulates it", "FILE");

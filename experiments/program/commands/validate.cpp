@@ -62,7 +62,7 @@ struct Options : Arguments {
                                  "only write what a GPU would run, for penstock_gpu_check", "FILE");
   TorchFlags torch{{line}};
   Text keep = line.folder("--keep", "torch_*: keep scripts, orders and traces here");
-  Flag causes = line.flag("--causes", "tell what each cause cost, with intervals");
+  Flag causes = line.flag("--causes", "report what each cause cost, with intervals");
   Text timeline = line.option("--timeline", "write the timeline of the median iteration", "FILE");
   Text simulated = line.option(
       "--simulated", "write the timeline that was simulated with profiled lengths", "FILE");

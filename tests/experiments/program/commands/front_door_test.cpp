@@ -70,6 +70,7 @@ TEST_CASE("--help: at most 45 lines of 80 columns, with an example") {
     CHECK(run.code == 0);
     const std::vector<std::string> lines = lines_of(run.output);
     CHECK(lines.size() <= 45);
+    CHECK(run.output.find(" tell") == std::string::npos);  // reports, identifies
     CHECK(has_line_beginning(run.output, "Usage: penstock "));
     return lines;
   };
