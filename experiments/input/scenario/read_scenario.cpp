@@ -190,14 +190,33 @@ void check_kind(const json& document, const std::string& source) {
       source == "-" ? "FILE" : source));
 }
 
-/// An order begins with a cell, such as "0F0", or an empty one.
-void check_no_order(std::string_view text) {
-  const std::size_t stage = std::min(text.find_first_not_of(" \t\r\n,"), text.size());
-  const std::size_t pass = std::min(text.find_first_not_of("0123456789", stage), text.size());
-  if (pass == stage || pass == text.size() || text[pass] < 'A' || text[pass] > 'Z') return;
-  throw InputError(
-      "this is an order, which has no times; name it in a scenario: \"schedule\": {\"file\": "
-      "\"ORDER.csv\"}");
+/// Whether a text begins with a stage and a pass, as cells of an order do: "0F0".
+bool is_cell(std::string_view text) {
+  const std::size_t pass = text.find_first_not_of("0123456789");
+  return pass != 0 && pass != std::string_view::npos && text[pass] >= 'A' && text[pass] <= 'Z';
+}
+
+/// An order has a cell in its first row that is not blank.
+void refuse_order(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n,"), text.size()));
+  if (text.starts_with('{') || text.starts_with('[')) return;
+  for (std::string_view row = take_until(text, '\n'); !row.empty();) {
+    if (!is_cell(trimmed(take_until(row, ',')))) continue;
+    throw InputError(
+        "this is an order, which has no times; name it in a scenario: \"schedule\": {\"file\": "
+        "\"ORDER.csv\"}");
+  }
+}
+
+/// Of what is no JSON, the error says rather what it is.
+json parse_document(const std::string& text) {
+  try {
+    return parse_json(text);
+  } catch (const InputError&) {
+    refuse_model(text);
+    refuse_order(text);
+    throw;
+  }
 }
 
 /// "penstock": another format version gets its own error.
@@ -254,8 +273,7 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
   const auto parsed = [&] {
     check_configuration(text);
     refuse_run(text);
-    check_no_order(text);
-    return parse_json(text);
+    return parse_document(text);
   };
   return scenario_from(about_file(source, parsed), source, settings);
 }

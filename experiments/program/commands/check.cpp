@@ -1,7 +1,12 @@
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/order_check.hpp"
 #include "experiments/program/commands/registry.hpp"
@@ -154,12 +159,23 @@ OrderCheck checked(const std::string& text, const std::vector<std::vector<Stage>
   }
 }
 
+/// A file of another kind is no faulty order.
+void refuse_others(const std::string& file, std::string_view text) {
+  about_file(file, [&] {
+    refuse_run(text);
+    refuse_model(text);
+    refuse_scenario(text);
+  });
+}
+
 int check(const Options& options) {
   const auto chains = parse_chains(options.chains);
   const std::string& release = options.torch;
   const auto torch = release.empty() ? std::nullopt : torch_version(release);
   if (!release.empty() && !torch) throw UsageError("--torch " + unknown_torch(release));
-  const OrderCheck result = checked(read_file(options.order), chains, torch);
+  const std::string text = read_file(options.order);
+  const OrderCheck result = checked(text, chains, torch);
+  if (result.fault) refuse_others(options.order, text);
   show(options.json ? printed(check_json(result)) : check_text(options.order, result));
   return result.fault ? ExitCode::finding : ExitCode::done;
 }

@@ -170,6 +170,7 @@ int explain_run(const Options& options) {
   check_outputs(outputs_to, options.runs, options.replaced);
   const bool recorded = is_recording(options.run(), content);
   if (!recorded && options.runs.size() > 1) {
+    parse_scenario(content, options.run());  // says what else it may be
     throw UsageError(fmt::format("{} is a scenario; only .timeline files are iterations of a run",
                                  options.run()));
   }

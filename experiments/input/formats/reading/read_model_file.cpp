@@ -12,6 +12,7 @@
 #include "experiments/input/profiles/profile_rows.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "sim/timeline/timeline_sections.hpp"
 #include "validate/store/store_file.hpp"
 
 namespace penstock {
@@ -31,6 +32,14 @@ bool is_scenario(std::string_view text) {
   return document.is_object() && document.contains("penstock") && document.contains("model");
 }
 
+/// The format of a text, where it is a known one.
+const FormatEntry* recognized(std::string_view text) {
+  for (const FormatEntry* entry : format_entries()) {
+    if (entry->recognizes != nullptr && entry->recognizes(text)) return entry;
+  }
+  return nullptr;
+}
+
 const FormatEntry& format_of(std::string_view text, const ModelFileOptions& options) {
   if (!options.format.empty()) {
     const FormatEntry* entry = find_named(format_entries(), options.format);
@@ -39,9 +48,7 @@ const FormatEntry& format_of(std::string_view text, const ModelFileOptions& opti
         "", fmt::format("unknown model format \"{}\"; known: {}", options.format, known_formats()));
   }
   refuse_run(text);
-  for (const FormatEntry* entry : format_entries()) {
-    if (entry->recognizes != nullptr && entry->recognizes(text)) return *entry;
-  }
+  if (const FormatEntry* entry = recognized(text)) return *entry;
   if (is_scenario(text)) {
     throw InputError("", fmt::format("it is a scenario; give the file of a model, such as its "
                                      "/model/file; known formats: {}",
@@ -53,12 +60,26 @@ const FormatEntry& format_of(std::string_view text, const ModelFileOptions& opti
 }  // namespace
 
 void refuse_run(std::string_view text) {
+  if (text.starts_with(std::string_view(timeline_magic.data(), timeline_magic.size()))) {
+    throw InputError("it is a timeline; penstock explain reads it");
+  }
   for (const FormatEntry* entry : format_entries()) {
     const bool is_run = entry->recognizes != nullptr && entry->read_model == nullptr;
     if (is_run && entry->recognizes(text)) {
       throw InputError(fmt::format("its format is {}: {}", entry->name, entry->summary));
     }
   }
+}
+
+void refuse_model(std::string_view text) {
+  const FormatEntry* const entry = recognized(text);
+  if (entry == nullptr || entry->read_model == nullptr) return;
+  throw InputError(fmt::format("its format is {}: {}; a scenario names it under /model/file",
+                               entry->name, entry->summary));
+}
+
+void refuse_scenario(std::string_view text) {
+  if (is_scenario(text)) throw InputError("it is a scenario; penstock run simulates it");
 }
 
 ModelFile parse_model_file(const std::string& text, const ModelFileOptions& options) {

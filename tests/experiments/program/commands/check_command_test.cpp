@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
@@ -41,6 +43,34 @@ TEST_CASE("check, run: - is standard input, even beside a folder of that name") 
   CHECK(desk.run({"check", "-"}).code == 0);
   const StandardInput scenario(PENSTOCK_ROOT "/experiments/scenarios/first_run.json");
   CHECK(desk.run({"run", "-"}).code == 0);
+}
+
+TEST_CASE("run, check, explain: a file of another kind is named with what reads it") {
+  const Desk desk;
+  const std::string scenario = PENSTOCK_ROOT "/experiments/scenarios/first_run.json";
+  REQUIRE(desk.run({"run", scenario, "--timeline", "r.timeline"}).code == 0);
+  desk.file("p.csv", "layer,examples,forward_us,backward_us,activation_bytes\na,2,4,8,6\n");
+  desk.file("o.csv", "xF0,0F1\n");
+  const std::string trace = PENSTOCK_ROOT "/tests/torch/traces/2.15.0-zb-h1/rank0.json.gz";
+  struct Case {
+    std::vector<std::string> words;
+    std::string error;
+  };
+  const std::string explains = "r.timeline: it is a timeline; penstock explain reads it\n";
+  const std::string describes = "p.csv: its format is profile-csv: layers as they were measured";
+  for (const Case& one : std::vector<Case>{
+           {{"run", "r.timeline"}, explains},
+           {{"check", "r.timeline"}, explains},
+           {{"run", "p.csv"}, describes},
+           {{"check", "p.csv"}, describes},
+           {{"run", "o.csv"}, "o.csv: this is an order, which has no times; name it in a scenario"},
+           {{"check", scenario}, scenario + ": it is a scenario; penstock run simulates it\n"},
+           {{"explain", trace, trace}, trace + ": its format is kineto: "}}) {
+    CAPTURE(one.words.back());
+    const ProgramRun run = desk.run(one.words);
+    CHECK(run.code == 3);
+    CHECK(run.errors.starts_with("penstock: error: " + one.error));
+  }
 }
 
 TEST_CASE("check: a last rank without actions counts, and is named") {
