@@ -27,6 +27,8 @@ struct NamedSpan {
 
 struct TraceLane {
   std::string name;
+  std::string source;            // the file
+  std::int64_t base_ns = 0;      // of its times
   std::vector<NamedSpan> boxes;  // by begin, without overlap
 };
 
@@ -90,7 +92,8 @@ class LaneCollector {
         }
         if (free.empty()) {
           free.insert(lanes_.size());
-          lanes_.push_back({fmt::format("{} · {}", rank, trace.lanes[lane]), {}});
+          lanes_.push_back(
+              {fmt::format("{} · {}", rank, trace.lanes[lane]), trace.source, trace.base_ns, {}});
         }
         const std::size_t first = free.extract(free.begin()).value();
         lanes_[first].boxes.push_back(box);
@@ -100,11 +103,12 @@ class LaneCollector {
     by_lane_.clear();
   }
 
+  struct Task {
+    KinetoSpan span;
+    std::uint32_t work;
+  };
+
   void add_tasks(Plan& plan, Timeline& timeline) const {
-    struct Task {
-      KinetoSpan span;
-      std::uint32_t work;
-    };
     std::vector<Task> tasks;
     std::int64_t origin = std::numeric_limits<std::int64_t>::max();
     for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
@@ -120,9 +124,10 @@ class LaneCollector {
     }
     std::ranges::stable_sort(tasks, {}, [](const Task& task) { return task.span.begin_ns; });
     for (const Task& task : tasks) {
+      check_end(plan, tasks.front(), task);
       add_task(plan, task.work, Microbatch{0}, no_task);
-      timeline.begin.push_back(time_of(task.span.begin_ns - origin));
-      timeline.end.push_back(time_of(task.span.end_ns - origin));
+      timeline.begin.push_back(Time{(task.span.begin_ns - origin) * 1000});
+      timeline.end.push_back(Time{(task.span.end_ns - origin) * 1000});
     }
     timeline.last_input.assign(plan.tasks(), no_task);
   }
@@ -130,10 +135,21 @@ class LaneCollector {
     plan.classes.push_back({.pass = Pass::forward, .stage = Stage{0}, .resource = rank});
     plan.class_names.push_back(name);
   }
-  static Time time_of(std::int64_t ns) {
+  /// Throws InputError for a span whose end has no time since the first one began.
+  void check_end(const Plan& plan, const Task& first, const Task& task) const {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1000;
-    if (ns > most) throw InputError("the traces are more than a hundred days apart");
-    return Time{ns * 1000};
+    if (task.span.end_ns - first.span.begin_ns <= most) return;
+    const auto lane_of = [&](const Task& one) -> const TraceLane& {
+      return lanes_[plan.classes[one.work].resource];
+    };
+    const auto event = [&](const Task& one) {
+      return fmt::format("\"{}\" at ts {}", plan.class_names[one.work],
+                         (one.span.begin_ns - lane_of(one).base_ns) / 1000);
+    };
+    throw InputError(lane_of(task).source, "",
+                     fmt::format("{} ends more than a hundred days after {} of {}; leave one of "
+                                 "the two out",
+                                 event(task), event(first), lane_of(first).source));
   }
 
   std::vector<TraceLane> lanes_;

@@ -238,4 +238,14 @@ TEST_CASE(
   CHECK(short_kernel_name("(anonymous)") == "(anonymous)");
 }
 
+TEST_CASE("lanes: an event a hundred days behind the first is named with its file") {
+  const Scratch scratch;
+  const std::string path = scratch.file("far.json", R"({"traceEvents": [
+    {"ph":"X","cat":"user_annotation","name":"F0","pid":1,"tid":2,"ts":0,"dur":5},
+    {"ph":"X","cat":"user_annotation","name":"F1","pid":1,"tid":2,"ts":1000000000000000,"dur":5}]})");
+  CHECK(refused_file(path, [&] { lanes_of_traces({path}); }) ==
+        "\"F1\" at ts 1000000000000000 ends more than a hundred days after \"F0\" at ts 0 of " +
+            path + "; leave one of the two out");
+}
+
 }  // namespace penstock::testing
