@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/framework.hpp"
@@ -70,12 +69,6 @@ void check_request(const PlanRequest& request) {
     throw UsageError(
         fmt::format("framework \"{}\": known: {}", request.framework, fmt::join(known, ", ")));
   }
-  const TrainingRequest& training = request.training;
-  check_within("devices", training.devices, 1U, most_planned_devices);
-  check_if_given("sequence", training.sequence, most_planned_examples);
-  check_if_given("microbatch", training.microbatch, most_planned_examples);
-  check_if_given("global_batch", training.global_batch, most_planned_examples);
-  check_if_given("best", request.best, most_listed);
   check_within("headroom", request.headroom, 0.0, 0.9);
   check_within("budget_s", request.seconds, 0.1, 1e6);
 }
@@ -103,7 +96,6 @@ FoundLayouts find_layouts(
       .seconds = budget_s,
       .jobs = jobs.value_or(SIZE_MAX)};
   check_request(request);
-  check_if_given("jobs", jobs, most_jobs);
   return in_background(
       [request = std::move(request)](const Stop& stop) { return found(request, stop); });
 }

@@ -1,15 +1,26 @@
 #include "experiments/python/module.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "experiments/input/files/shipped.hpp"
 #include "experiments/input/long_work/budget.hpp"
+#include "experiments/input/long_work/parallel.hpp"
+#include "experiments/plan/planner/planner.hpp"
+#include "experiments/plan/planner/space/training_task.hpp"
+#include "experiments/plan/sweeps/space/sweep_space.hpp"
 #include "experiments/python/background.hpp"
+#include "experiments/run/repeat.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock::python {
 namespace {
@@ -33,6 +44,26 @@ void translate(const std::exception_ptr& error, void* /*unused*/) {
   } catch (const RuleError& wrong) {
     set_error("UsageError", nb::make_tuple(wrong.what()));
   }
+}
+
+/// The least and the most of an argument that is a whole number.
+std::pair<std::uint64_t, std::uint64_t> bounds(const std::string& argument) {
+  static const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> all{
+      {"best", {1, most_listed}},
+      {"chains", {0, Limits::stages - 1}},
+      {"chunks", {1, Limits::stages}},
+      {"devices", {1, most_planned_devices}},
+      {"global_batch", {1, most_planned_examples}},
+      {"jobs", {1, most_jobs}},
+      {"microbatch", {1, most_planned_examples}},
+      {"microbatches", {1, Limits::microbatches}},
+      {"rank", {0, Limits::ranks - 1}},
+      {"ranks", {1, Limits::ranks}},
+      {"repeat", {0, most_draws}},
+      {"sample", {1, most_sampled}},
+      {"seed", {0, std::numeric_limits<std::uint64_t>::max()}},
+      {"sequence", {1, most_planned_examples}}};
+  return all.at(argument);
 }
 
 }  // namespace
@@ -62,6 +93,8 @@ NB_MODULE(_core, module) {
         return limit.memory_bytes;
       },
       nanobind::arg("bytes") = nanobind::none(), "The limit from now on, in bytes.");
+  module.def("bounds", bounds, nanobind::arg("argument"),
+             "The least and the most of an argument that is a whole number.");
   module.def("wait_for_background", wait_for_background,
              "Waits for work that Ctrl-C left to itself.");
   nanobind::module_::import_("atexit").attr("register")(module.attr("wait_for_background"));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,17 +34,11 @@ inline Scenario read(const ScenarioSource& given) {
                     : read_scenario(given.source, given.settings);
 }
 
-/// Throws UsageError for an argument outside of what the command takes.
-template <class Number>
-void check_within(const char* what, Number value, Number least, Number most) {
+/// Throws UsageError for an argument outside of what the command takes. Whole numbers are within
+/// `bounds` of the module already.
+inline void check_within(const char* what, double value, double least, double most) {
   if (value >= least && value <= most) return;
   throw UsageError(fmt::format("{} is {}: it must be from {} to {}", what, value, least, most));
-}
-
-/// The same for a whole number that may be missing.
-inline void check_if_given(const char* what, std::optional<std::uint64_t> value,
-                           std::uint64_t most) {
-  if (value) check_within<std::uint64_t>(what, *value, 1, most);
 }
 
 }  // namespace penstock::python

@@ -15,7 +15,6 @@
 #include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/python/module.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/limits.hpp"
 
 namespace penstock::python {
 namespace {
@@ -37,9 +36,6 @@ SharedOrder shared(CheckedOrder order) {
 SharedOrder order_by_name(const std::string& name, std::uint32_t ranks, std::uint32_t microbatches,
                           std::optional<std::uint32_t> chunks,
                           const std::vector<std::string>& options) {
-  check_within("ranks", ranks, 1U, Limits::ranks);
-  check_within("microbatches", microbatches, 1U, Limits::microbatches);
-  check_if_given("chunks", chunks, Limits::stages / ranks);
   return shared(order_named({.name = name,
                              .ranks = ranks,
                              .chunks = chunks,
@@ -103,12 +99,10 @@ Chains chains_of(const SharedOrder& order) {
 }
 
 std::vector<std::uint32_t> stages_of(const SharedOrder& order, std::uint32_t rank) {
-  const Placement& placement = order->order.placement;
-  if (rank >= placement.ranks()) {
-    throw UsageError(fmt::format("rank {}: the order has {} ranks", rank, placement.ranks()));
-  }
   std::vector<std::uint32_t> stages;
-  for (const Stage stage : placement.stages_of(Rank{rank})) stages.push_back(index(stage));
+  for (const Stage stage : order->order.placement.stages_of(Rank{rank})) {
+    stages.push_back(index(stage));
+  }
   return stages;
 }
 

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -77,9 +76,6 @@ SharedRun run_scenario(const std::string& source, const std::optional<std::strin
                        const std::optional<std::string>& name, const std::string& engine,
                        std::uint32_t repeat, std::optional<double> tokens,
                        std::optional<double> price_per_device_hour, bool allow_stale) {
-  if (repeat > most_draws) {
-    throw UsageError(fmt::format("repeat is {}: it must be at most {}", repeat, most_draws));
-  }
   check_training(tokens, price_per_device_hour);
   RunRequest request{.scenario = {source, text, settings},
                      .name = name,

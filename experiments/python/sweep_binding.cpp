@@ -11,7 +11,6 @@
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/missing_values.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
@@ -57,8 +56,6 @@ SweepRows run_whole_sweep(const std::string& source, const std::optional<std::st
                           const std::vector<std::string>& results,
                           std::optional<std::uint64_t> sample, const std::string& method,
                           std::uint64_t seed, std::optional<std::size_t> jobs) {
-  check_if_given("sample", sample, most_sampled);
-  check_if_given("jobs", jobs, most_jobs);
   SweepArguments arguments{.file = source,
                            .text = text,
                            .settings = settings,

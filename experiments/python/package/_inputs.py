@@ -158,20 +158,22 @@ def texts_of(name: str, values: Iterable[Any]) -> list[str]:
     return texts
 
 
-def whole(name: str, value: Any, most: int = 2**32 - 1) -> int:
-    """An argument that is a whole number; its function knows its range."""
+def whole(name: str, value: Any, most: int | None = None) -> int:
+    """An argument that is a whole number, within its bounds; `most` where others bound it, too."""
     try:
         if isinstance(value, bool):
             raise TypeError
         number = operator.index(value)
     except TypeError:
         raise UsageError(f"{name} is {value!r}: expected a whole number") from None
-    if not 0 <= number <= most:
-        raise UsageError(f"{name} is {number}: it must be from 0 to {most}")
+    least, usual = _core.bounds(name)
+    most = usual if most is None else most
+    if not least <= number <= most:
+        raise UsageError(f"{name} is {number}: it must be from {least} to {most}")
     return number
 
 
-def whole_if_given(name: str, value: Any, most: int = 2**32 - 1) -> int | None:
+def whole_if_given(name: str, value: Any, most: int | None = None) -> int | None:
     return None if value is None else whole(name, value, most)
 
 

@@ -100,7 +100,7 @@ class Order:
 
     def stages_of(self, rank: int) -> list[int]:
         """The stages that a rank holds."""
-        return self._core.stages_of(whole("rank", rank))
+        return self._core.stages_of(whole("rank", rank, self.ranks - 1))
 
     @checked
     def to_csv(self, *, comms: bool = False, fsdp: bool = False, torch: str | None = None) -> str:
@@ -215,11 +215,12 @@ def schedule(
     Further options are those of the rule, such as `group=4`. Raises `UsageError`
     for an unknown name, and for sizes that the rule does not support.
     """
+    count = whole("ranks", ranks)
     core = _core.schedule(
         name,
-        whole("ranks", ranks),
+        count,
         whole("microbatches", microbatches),
-        whole_if_given("chunks", chunks),
+        whole_if_given("chunks", chunks, _core.bounds("chunks")[1] // count),
         settings_of(options, "options"),
     )
     return Order(core)

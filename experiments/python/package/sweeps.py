@@ -131,7 +131,7 @@ def sweep(
         texts_of("results", results),
         whole_if_given("sample", sample),
         method,
-        whole("seed", seed, 2**64 - 1),
+        whole("seed", seed),
         whole_if_given("jobs", jobs),
     )
     if rows.missing:

@@ -100,6 +100,20 @@ class ByName(unittest.TestCase):
 
 
 class OfOnesOwn(unittest.TestCase):
+    def test_a_number_outside_its_bounds_is_refused_with_them(self):
+        sizes = {"ranks": 4, "microbatches": 8}
+        for name, wrong, least, most in (
+            ("ranks", -1, 1, 16_384),
+            ("ranks", 0, 1, 16_384),
+            ("microbatches", 0, 1, 16_777_216),
+            ("chunks", 0, 1, 65_536 // 4),
+        ):
+            error = f"^{name} is {wrong}: it must be from {least} to {most}$"
+            with self.subTest(error), self.assertRaisesRegex(ps.UsageError, error):
+                ps.schedule("zb-h1", **{**sizes, name: wrong})
+        with self.assertRaisesRegex(ps.UsageError, "^rank is 4: it must be from 0 to 3$"):
+            ps.schedule("zb-h1", **sizes).stages_of(4)
+
     def test_a_rule_is_timed_like_the_one_of_the_program(self):
         own = ps.run(FIRST, schedule=gpipe)
         theirs = ps.run(FIRST, set={"/schedule/name": "gpipe"})

@@ -73,9 +73,14 @@ class Rows(unittest.TestCase):
         self.assertEqual(sweep["/nope"].tolist(), [None] * 8)
 
     def test_numbers_that_the_program_refuses(self):
-        for arguments in ({"sample": 0}, {"sample": 50_000_001}, {"jobs": 0}, {"jobs": 1025}):
-            with self.subTest(arguments), self.assertRaisesRegex(ps.UsageError, "it must be from 1 to"):
-                ps.sweep(FIRST, AXES, **arguments)
+        for name, most, wrong in (
+            ("sample", 50_000_000, (0, -2, 50_000_001)),
+            ("jobs", 1024, (0, -1, 1025, 2**70)),
+        ):
+            for number in wrong:
+                error = f"^{name} is {number}: it must be from 1 to {most}$"
+                with self.subTest(error), self.assertRaisesRegex(ps.UsageError, error):
+                    ps.sweep(FIRST, AXES, **{name: number})
 
     def test_a_text_is_no_list(self):
         vary = {"/schedule/microbatches": [4, 8]}
