@@ -21,8 +21,9 @@ struct Options : Arguments {
   Text chains =
       line.option("--chains", "stages of each copy of the model; inferred for bidirectional orders",
                   "\"0,1;2,3\"");
-  Text torch = line.option(
-      "--torch", "a release: what its runtime does with the order, over NCCL and gloo", "VERSION");
+  Text torch =
+      line.option("--torch", "a release: what its runtime does with the order, over NCCL and gloo",
+                  "VERSION", suggested_torch);
   Flag json = line.json("print the result as JSON");
 };
 

@@ -91,7 +91,8 @@ struct Options : Arguments {
       line.input().option("--from", "instead: the cheapest changes of what runs today", "SCENARIO");
   Heading layouts = line.group("Layouts");
   Text framework = line.choice("--for", framework_names(), "only layouts that a framework runs");
-  Texts only = line.list("--only", "only layouts with these values", "/POINTER=VALUE,…");
+  Texts only = line.list("--only", "only layouts with these values", "/POINTER=VALUE,…",
+                         suggested_layout_values);
   Texts settings = line.settings("change every scenario");
   Text partitions =
       line.option("--partitions", "partitioners, default even,balanced,simulated", "NAMES");
@@ -102,12 +103,13 @@ struct Options : Arguments {
   Heading answers = line.group("Answers");
   Number best = line.number("--best", "families of layouts to list, default 10");
   Text budget = line.option("--budget", "seconds to search on each core, default 30", "SECONDS");
-  Texts whys = line.list("--why", "rules, stacks, or /POINTER=VALUE,…: why that lost", "WHAT");
+  Texts whys = line.list("--why", "rules, stacks, or /POINTER=VALUE,…: why that lost", "WHAT",
+                         suggested_layout_values);
   Text machines =
       line.option("--compare-hardware", "the best layout on these machines too", "NAMES");
   Text counts =
       line.option("--compare-devices", "the best layout on other numbers of devices", "NUMBERS");
-  Texts changes = line.list("--change", "how the best layout moves", "/POINTER=…");
+  Texts changes = line.list("--change", "how the best layout moves", "/POINTER=…", suggested_axes);
   CostFlags costs{{line}};
   Flag json = line.json("print the layouts as JSON");
   Text folder = line.folder("-o,--output", "write a scenario for each into a folder");

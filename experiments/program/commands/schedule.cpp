@@ -16,8 +16,8 @@ struct Options : Arguments {
   Flag comms =
       line.flag("--comms", "with sends, receives and reductions, as PyTorch lowers an order");
   Flag fsdp = line.flag("--fsdp", "with gathering and freeing of weights too; implies --comms");
-  Text torch =
-      line.option("--torch", "the release of PyTorch that loads it; default 2.15", "VERSION");
+  Text torch = line.option("--torch", "the release of PyTorch that loads it; default 2.15",
+                           "VERSION", suggested_torch);
 };
 
 TorchVersion torch_of(const Options& options) {

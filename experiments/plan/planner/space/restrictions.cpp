@@ -96,6 +96,12 @@ std::vector<std::string> checked_values(const Setting& setting) {
 
 }  // namespace
 
+std::map<std::string, std::vector<std::string>, std::less<>> layout_choices() {
+  std::map<std::string, std::vector<std::string>, std::less<>> all;
+  for (const LayoutAxis& axis : layout_axes()) all.emplace(axis.pointer, axis.names);
+  return all;
+}
+
 void refuse_axes(std::string_view option, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     for (const SingleSetting& setting : single_settings_of(option, text)) {

@@ -1,12 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace penstock {
+
+/// The pointers that layouts choose, each with the names of its values; none where these are
+/// numbers.
+std::map<std::string, std::vector<std::string>, std::less<>> layout_choices();
 
 /// Throws UsageError where what --set or --change got names an axis of layouts: these choose it.
 void refuse_axes(std::string_view option, const std::vector<std::string>& texts);

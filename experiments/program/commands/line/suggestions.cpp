@@ -10,8 +10,10 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/input/formats/transformers/hf_architectures.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/input/scenario/model_section.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/plan/planner/space/restrictions.hpp"
 #include "hardware_models/codecs/registry.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/partitioners/registry.hpp"
@@ -105,6 +107,13 @@ std::vector<std::string> values_of(const std::string& pointer, const json& schem
   return values;
 }
 
+/// Values behind what is typed of their list: "/schedule/name=gpipe,".
+std::vector<std::string> listed_behind(std::string_view typed, std::vector<std::string> values) {
+  const std::string_view front = typed.substr(0, typed.find_last_of("=,") + 1);
+  for (std::string& value : values) value.insert(0, front);
+  return values;
+}
+
 }  // namespace
 
 std::vector<std::string> suggested_schedules(std::string_view) {
@@ -166,13 +175,28 @@ std::vector<std::string> suggested_settings(std::string_view typed) {
 }
 
 std::vector<std::string> suggested_axes(std::string_view typed) {
-  const std::size_t equals = typed.find('='), comma = typed.rfind(',');
-  if (equals == std::string_view::npos || comma == std::string_view::npos || comma < equals) {
-    return suggested_settings(typed);
+  const std::size_t equals = typed.find('=');
+  if (equals == std::string_view::npos) return suggested_settings(typed);
+  return listed_behind(typed, suggested_values(typed.substr(0, equals)));
+}
+
+std::vector<std::string> suggested_layout_values(std::string_view typed) {
+  const auto choices = layout_choices();
+  const std::size_t equals = typed.find('=');
+  if (equals != std::string_view::npos) {
+    const auto chosen = choices.find(typed.substr(0, equals));
+    if (chosen == choices.end()) return {};
+    return listed_behind(typed, chosen->second);
   }
-  std::vector<std::string> lists = suggested_values(typed.substr(0, equals));
-  for (std::string& list : lists) list.insert(0, typed.substr(0, comma + 1));
-  return lists;
+  std::vector<std::string> pointers;
+  for (const auto& [pointer, names] : choices) pointers.push_back(pointer + "=");
+  return pointers;
+}
+
+std::vector<std::string> suggested_torch(std::string_view) {
+  std::vector<std::string> releases;
+  for (const TorchVersion version : torch_versions) releases.emplace_back(name(version));
+  return releases;
 }
 
 std::vector<std::string> suggested_options(std::string_view typed) {

@@ -40,6 +40,10 @@ std::vector<std::string> suggested_architectures(std::string_view typed);
 std::vector<std::string> suggested_settings(std::string_view typed);
 /// The same with several values, separated by commas.
 std::vector<std::string> suggested_axes(std::string_view typed);
+/// The same of what layouts choose.
+std::vector<std::string> suggested_layout_values(std::string_view typed);
+/// Releases of PyTorch whose lowering is known.
+std::vector<std::string> suggested_torch(std::string_view typed);
 /// "KEY=" for every option of a schedule; after the equals sign, its known values.
 std::vector<std::string> suggested_options(std::string_view typed);
 /// The known values of a key of a scenario.

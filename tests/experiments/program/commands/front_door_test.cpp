@@ -277,6 +277,11 @@ TEST_CASE("completion: commands, options and the values that are known") {
   CHECK(offers({"schedule", "gpipe", "--set", "backw"}, "backward_order="));
   CHECK(offers({"schedule", "gpipe", "--set", "backward_order="}, "backward_order=ascending"));
   CHECK(offers({"sweep", "a", "--vary", "/schedule/name=gpipe,1"}, "/schedule/name=gpipe,1f1b"));
+  CHECK(offers({"check", "o.csv", "--torch", ""}, "2.14"));
+  CHECK(offers({"schedule", "1f1b", "--torch", "2."}, "2.15"));
+  CHECK(offers({"layout", "m", "--only", "/parallel/pip"}, "/parallel/pipeline="));
+  CHECK(offers({"layout", "m", "--only", "/schedule/name=1f1b,zb-"}, "/schedule/name=1f1b,zb-h1"));
+  CHECK(!offers({"layout", "m", "--only", "/hardware/na"}, "/hardware/name="));
   CHECK(offers({"run", "fir"}, "first_run.json"));
   CHECK(offers({"describe", "llama-3.1-8"}, "llama-3.1-8b.json"));
   CHECK(candidates({"run", "s.json", "--trace=x"}).empty());  // files
