@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/error.hpp"
+
 namespace penstock {
 
 /// Bounds of every JSON text from outside.
@@ -53,6 +55,9 @@ class Schema {
   struct Prepared;
   std::unique_ptr<const Prepared> prepared_;
 };
+
+/// Whether the error of a check is that of a key that the schema does not know.
+bool is_of_unknown_key(const InputError& error);
 
 /// Whether a text starts with an object that has this key at its top level. A cheap check to
 /// recognise formats: it reads no further than needed and ignores errors in nested values.

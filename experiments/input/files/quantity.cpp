@@ -274,7 +274,7 @@ void take_quantities(json& document, const Schema& schema) {
     schema.check(marked);
   } catch (const InputError& error) {
     const auto same = std::ranges::find(wrong, error.where(), &InputError::where);
-    throw same == wrong.end() ? error : *same;
+    throw same == wrong.end() || is_of_unknown_key(error) ? error : *same;
   }
 }
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <string>
+#include <string_view>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
@@ -221,6 +223,10 @@ std::string unknown_key_text(const Pointer& place, const std::string& key, const
 }
 
 }  // namespace
+
+bool is_of_unknown_key(const InputError& error) {
+  return std::string_view(error.what()).starts_with("unknown key");
+}
 
 std::string taken_text(const json& schema, const json& root) {
   return wanted(resolved(root, schema));

@@ -116,8 +116,7 @@ void check_pointers(const SweepSpace& space) {
   try {
     take_quantities(document, schema);
   } catch (const InputError& error) {
-    const bool unknown = std::string_view(error.what()).starts_with("unknown key");
-    if (unknown && is_pointer_of(space, error.where())) throw;
+    if (is_of_unknown_key(error) && is_pointer_of(space, error.where())) throw;
   }
 }
 
