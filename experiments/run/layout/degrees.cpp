@@ -118,7 +118,12 @@ std::optional<double> examples_of(const Scenario& scenario, const Degrees& degre
   const ScheduleSection& schedule = scenario.schedule;
   if (scenario.model.microbatch || !scenario.model.by_kind()) return scenario.model.microbatch;
   if (schedule.samples_per_microbatch) return schedule.samples_per_microbatch;
-  if (!schedule.of_command || !schedule.microbatches || !schedule.global_batch) return 1;
+  if (!schedule.of_command) return 1;
+  if (!schedule.microbatches || !schedule.global_batch) {
+    throw InputError("/model/microbatch",
+                     "the command states no examples of a microbatch: add --micro-batch-size or "
+                     "train_micro_batch_size_per_gpu there, or give them here");
+  }
   const double parts = static_cast<double>(*schedule.microbatches) * degrees.data;
   const double examples = *schedule.global_batch / parts;
   if (examples >= 1 && examples == std::floor(examples)) return examples;

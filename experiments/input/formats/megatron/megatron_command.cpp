@@ -29,22 +29,26 @@ constexpr std::array unread{
         "--use-precision-aware-optimizer, --main-grads-dtype, --main-params-dtype, "
         "--exp-avg-dtype, --exp-avg-sq-dtype",
         "gradients and optimizer state have the sizes of /model/dtype and /memory/optimizer"},
-    UnreadArguments{"--optimizer-cpu-offload, --optimizer-offload-fraction, "
-                    "--fine-grained-activation-offloading",
+    UnreadArguments{"--fine-grained-activation-offloading",
                     "not moved to the host; /offload simulates that for activations"},
     UnreadArguments{"--no-overlap-p2p-communication, --tp-comm-overlap",
                     "collectives overlap with compute as in any simulated run"},
-    UnreadArguments{"--data-parallel-sharding-strategy, --use-torch-fsdp2, --use-megatron-fsdp, "
-                    "--use-custom-fsdp",
-                    "sharding is set by /memory/zero"},
     UnreadArguments{"--distribute-saved-activations",
                     "saved activations are not distributed over the tensor group"},
     UnreadArguments{"--rampup-batch-size", "every step has the full global batch"},
     UnreadArguments{"--enable-cuda-graph, --external-cuda-graph, --cuda-graph-impl",
                     "launches are priced by /overheads/launch_us"}};
 
-/// Arguments that make another model or order, and what states it instead.
+/// Arguments that make another model, layout or order, and what states it instead.
 constexpr std::array refused{
+    UnreadArguments{"--optimizer-cpu-offload", "optimizer state on the host is not simulated"},
+    UnreadArguments{"--use-tp-pp-dp-mapping",
+                    "replicas outside pipelines are not simulated; leave it out"},
+    UnreadArguments{"--zero-stage", "leave it out and state \"zero\" in /memory"},
+    UnreadArguments{"--checkpoint-activations, --checkpoint-num-layers",
+                    "write --recompute-granularity full --recompute-method uniform "
+                    "--recompute-num-layers N"},
+    UnreadArguments{"--o-lora-rank", "outputs of attention in two products are not simulated"},
     UnreadArguments{"--hybrid-override-pattern, --hybrid-layer-pattern, --is-hybrid-model, "
                     "--hybrid-attention-ratio, --hybrid-mlp-ratio, "
                     "--mamba-state-dim, --mamba-head-dim, --mamba-num-groups, --mamba-num-heads",
@@ -77,8 +81,9 @@ std::string_view instead_of(std::string_view argument, std::span<const UnreadArg
 
 /// The arguments that are read: those with a value, and flags.
 constexpr std::string_view valued =
-    "--attention-backend, --attention-dropout, --context-parallel-size, "
-    "--cpu-offloading-num-layers, --decoder-first-pipeline-num-layers, "
+    "--attention-backend, --attention-dropout, --context-parallel-size, --cp-comm-type, "
+    "--cpu-offloading-num-layers, --data-parallel-sharding-strategy, "
+    "--decoder-first-pipeline-num-layers, "
     "--decoder-last-pipeline-num-layers, "
     "--expert-model-parallel-size, --expert-tensor-parallel-size, --ffn-hidden-size, "
     "--fp4-format, --fp8-format, --fp8-recipe, --global-batch-size, --hidden-dropout, "
@@ -109,13 +114,18 @@ constexpr std::string_view flags =
     "--qk-layernorm, --quick-geglu, "
     "--recompute-activations, "
     "--reuse-grad-buf-for-mxfp8-param-ag, --sequence-parallel, --swiglu, "
-    "--untie-embeddings-and-output-weights, --use-distributed-optimizer, --use-flash-attn, "
-    "--use-rotary-position-embeddings";
+    "--torch-fsdp2-no-reshard-after-forward, --untie-embeddings-and-output-weights, "
+    "--use-custom-fsdp, --use-distributed-optimizer, --use-flash-attn, --use-megatron-fsdp, "
+    "--use-rotary-position-embeddings, --use-torch-fsdp2";
+
+/// Arguments of Megatron-LM without effect here that are a letter or two from one that is read.
+constexpr std::string_view no_misspellings = "--fp4-recipe, --vocab-file";
 
 /// The argument that a misspelt one was meant for. Other arguments of Megatron-LM differ from those
 /// that are read by more letters.
 std::optional<std::string> meant_by(const std::string& name) {
   constexpr std::size_t most_wrong_letters = 2;
+  if (is_listed(no_misspellings, name)) return std::nullopt;
   return nearest(name, split_names(fmt::format("{}, {}", valued, flags)), most_wrong_letters);
 }
 
@@ -230,6 +240,9 @@ MegatronCommand::MegatronCommand(std::string_view text) {
 
 void MegatronCommand::read(const ShellWords& words) {
   refuse_other_program(words);
+  const auto program = std::find_if(
+      words.begin(), words.end(), [](const ShellWord& word) { return word.text.ends_with(".py"); });
+  const auto own = program == words.end() ? words.begin() : program;
   for (std::size_t i = 0; i < words.size();) {
     const ShellWord& word = words[i++];
     if (!names_argument(word)) {
@@ -238,6 +251,7 @@ void MegatronCommand::read(const ShellWords& words) {
     }
     ShellWords values;
     for (; i < words.size() && !names_argument(words[i]); ++i) values.push_back(words[i]);
+    of_launcher_ = &word < &*own;
     add(word, std::move(values));
   }
 }
@@ -270,7 +284,8 @@ void MegatronCommand::ignore(const ShellWord& word, const std::string& name,
     throw InputError(line_text(word.line), fmt::format("{} is not read: {}", name, stated));
   }
   const std::string_view instead = instead_of(name, unread);
-  if (const auto meant = instead.empty() ? meant_by(name) : std::nullopt) {
+  const bool known = of_launcher_ || !instead.empty();
+  if (const auto meant = known ? std::nullopt : meant_by(name)) {
     throw InputError(line_text(word.line),
                      fmt::format("{} is not known; did you mean {}?", shortened(name), *meant));
   }
@@ -352,9 +367,11 @@ std::optional<std::string> MegatronCommand::one_of(
 
 std::optional<double> MegatronCommand::whole_if_known(std::string_view name, double most) {
   const Argument* argument = find(name);
+  const auto known = [](const ShellWord& word) {  // "2:4" is, and no number
+    return word.gaps.empty() && (plain_number(word.text) || word.text.find(':') != word.text.npos);
+  };
   const bool unknown =
-      argument != nullptr && (argument->values.empty() || !argument->values.front().gaps.empty() ||
-                              !plain_number(argument->values.front().text));
+      argument != nullptr && (argument->values.empty() || !known(argument->values.front()));
   if (!unknown) return whole(name, most);
   notes_.push_back(fmt::format("{}: {} is not known here", place(name), name));
   return std::nullopt;

@@ -55,6 +55,7 @@ class MegatronCommand {
   void leave_out(const ShellWord& word);
   const Argument* find(std::string_view name) const;
 
+  bool of_launcher_ = false;  // what is read now, in front of the program
   std::map<std::string, Argument, std::less<>> arguments_;
   std::vector<std::string> ignored_;
   std::vector<std::string> notes_;

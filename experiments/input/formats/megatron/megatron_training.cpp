@@ -31,6 +31,42 @@ std::optional<std::uint32_t> devices_of(MegatronCommand& command) {
   return static_cast<std::uint32_t>(std::min(*per_node * nodes.value_or(1), 1e9));
 }
 
+/// As Megatron-LM has it, experts are split over the tensor group, and devices of one shard norms.
+std::optional<std::uint32_t> expert_tensor_of(const MegatronCommand& command,
+                                              const TrainingCommand& training) {
+  if (!command.has("--num-experts")) return std::nullopt;
+  if (*training.tensor > 1 && !command.has("--sequence-parallel")) {
+    command.fail(
+        "--num-experts",
+        "Megatron-LM refuses experts in tensor groups without --sequence-parallel; add it");
+  }
+  const auto stated = count_of(command, "--expert-tensor-parallel-size", Limits::ranks);
+  return stated || *training.expert == 1 ? stated : training.tensor;
+}
+
+/// Megatron-FSDP shards as its strategy says, FSDP2 everything; the distributed optimizer is
+/// ZeRO-1.
+std::uint32_t zero_of(const MegatronCommand& command) {
+  if (command.has("--use-torch-fsdp2")) {
+    return command.has("--torch-fsdp2-no-reshard-after-forward") ? 2 : 3;
+  }
+  const auto strategy = command.one_of("--data-parallel-sharding-strategy",
+                                       {"no_shard", "optim", "optim_grads", "optim_grads_params"});
+  const bool own = command.has("--use-megatron-fsdp") || command.has("--use-custom-fsdp");
+  if (!own) return command.has("--use-distributed-optimizer") ? 1 : 0;
+  if (strategy == "optim_grads_params") return 3;
+  return strategy == "optim_grads" ? 2 : strategy == "optim" ? 1 : 0;
+}
+
+/// Keys and values go around as messages, the default.
+void refuse_exchanges(const MegatronCommand& command, const TrainingCommand& training) {
+  constexpr const char* name = "--cp-comm-type";
+  for (const std::string& type : command.words(name)) {
+    if (*training.context == 1 || type == "p2p") continue;
+    command.fail(name, fmt::format("\"{}\" is not simulated; known: p2p", shortened(type)));
+  }
+}
+
 /// Without a method, Megatron-LM recomputes each layer alone.
 void take_full_recomputation(const MegatronCommand& command, TrainingCommand& training) {
   training.recompute = RecomputeMode::full;
@@ -118,6 +154,9 @@ bool gathers_narrow(const MegatronCommand& command) {
 
 /// Megatron-LM defaults to fp32, which is rarely intended.
 std::string dtype_of(const MegatronCommand& command, Notes& notes) {
+  if (command.has("--bf16") && command.has("--fp16")) {
+    command.fail("--fp16", "it conflicts with --bf16; give one of them");
+  }
   const std::string_view narrow = narrow_dtype(command);
   if (!narrow.empty() && (command.has("--bf16") || command.has("--fp16"))) {
     return std::string(narrow);
@@ -173,12 +212,12 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   training.chunks = cut.chunks;
   training.context = count_of(command, "--context-parallel-size", Limits::ranks).value_or(1);
   training.expert = count_of(command, "--expert-model-parallel-size", Limits::ranks).value_or(1);
-  if (command.has("--num-experts")) {
-    training.expert_tensor = count_of(command, "--expert-tensor-parallel-size", Limits::ranks);
-  }
+  training.expert_tensor = expert_tensor_of(command, training);
+  refuse_exchanges(command, training);
   training.devices = devices_of(command);
   training.microbatch = count_of(command, "--micro-batch-size", most);
   training.global_batch = count_of(command, "--global-batch-size", most);
+  if (!training.global_batch) training.microbatches = 1;  // of each replica, the default
   training.sequence = command.whole("--seq-length", Limit::positions);
   training.sequence_parallel = command.has("--sequence-parallel");
   training.scatter_gather = !command.has("--no-scatter-gather-tensors-in-pipeline");
@@ -195,8 +234,8 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   const auto offloaded = command.whole("--cpu-offloading-num-layers", Limit::layers, 0);
   if (offloaded.value_or(0) > 0) training.offload_layers = static_cast<std::uint32_t>(*offloaded);
   training.optimizer = optimizer_of(command, notes);
-  training.zero = command.has("--use-distributed-optimizer") ? 1 : 0;
-  if (training.zero == 1U) {
+  training.zero = zero_of(command);
+  if (training.zero > 0U) {
     training.shard_groups =
         count_of(command, "--num-distributed-optimizer-instances", Limits::ranks);
   }

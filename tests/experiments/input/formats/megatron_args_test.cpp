@@ -242,11 +242,13 @@ TEST_CASE("experts are those of the arguments, on the layers that --moe-layer-fr
 
 TEST_CASE("groups of experts are those of the arguments, and none without experts") {
   const std::string groups =
-      "--tensor-model-parallel-size 4 --expert-model-parallel-size 8 "
-      "--expert-tensor-parallel-size 2 ";
-  const TrainingCommand command = parse_model_file(least + groups + "--num-experts 16").command;
+      "--tensor-model-parallel-size 4 --sequence-parallel --expert-model-parallel-size 8 ";
+  const std::string experts = least + groups + "--num-experts 16 ";
+  const TrainingCommand command =
+      parse_model_file(experts + "--expert-tensor-parallel-size 2").command;
   CHECK(command.expert == 8);
   CHECK(command.expert_tensor == 2);
+  CHECK(parse_model_file(experts).command.expert_tensor == 4);  // Megatron-LM's default
   CHECK_FALSE(parse_model_file(least + "--num-experts 16").command.expert_tensor);
   CHECK_FALSE(parse_model_file(least + groups).command.expert_tensor);
 }

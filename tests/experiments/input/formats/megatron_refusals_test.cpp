@@ -94,6 +94,60 @@ TEST_CASE("a misspelt argument is named with the one that it was meant for") {
                  "arguments that are not read: --lr, --min-lr, --num-workers, --train-iters"));
 }
 
+TEST_CASE("arguments of Megatron-LM and of what launches it are no misspellings") {
+  const ModelFile file = parse_model_file(
+      "srun --nodes=8 torchrun --nproc-per-node 8 --nnodes 8 examples/pretrain_gpt.py " + least +
+      "--bf16 --vocab-file V --merge-file M --fp4-recipe nvfp4");
+  CHECK(file.command.devices == 64);
+  CHECK(has_note(file, "arguments that are not read: --fp4-recipe, --nodes, --vocab-file"));
+  CHECK(megatron_args_refusal("torchrun pretrain_gpt.py " + least + "--nnode 8")
+            .starts_with("line 1: --nnode is not known; did you mean --nnodes?"));
+}
+
+TEST_CASE("torchrun's range of nodes is refused: one number is simulated") {
+  const std::string start = "torchrun --nproc-per-node=8 --nnodes=";
+  CHECK(megatron_args_refusal(start + "2:4 pretrain_gpt.py " + least) ==
+        "line 1: --nnodes: \"2:4\" is not a whole number from 1 to 16384");
+  CHECK(has_note(parse_model_file(start + "$NODES pretrain_gpt.py " + least),
+                 "line 1: --nnodes is not known here"));
+}
+
+TEST_CASE("what Megatron-LM refuses to train is refused") {
+  CHECK(megatron_args_refusal(least + "--bf16 --fp16") ==
+        "line 1: --fp16: it conflicts with --bf16; give one of them");
+  const std::string experts = least + "--bf16 --num-experts 8 --tensor-model-parallel-size 2 ";
+  CHECK(megatron_args_refusal(experts) ==
+        "line 1: --num-experts: Megatron-LM refuses experts in tensor groups without "
+        "--sequence-parallel; add it");
+  CHECK(megatron_args_refusal(experts + "--sequence-parallel") == "accepted");
+  const std::string context = least + "--bf16 --context-parallel-size ";
+  CHECK(megatron_args_refusal(context + "2 --cp-comm-type a2a") ==
+        "line 1: --cp-comm-type: \"a2a\" is not simulated; known: p2p");
+  CHECK(megatron_args_refusal(context + "1 --cp-comm-type a2a") == "accepted");
+  CHECK(megatron_args_refusal(context + "2 --cp-comm-type p2p") == "accepted");
+}
+
+TEST_CASE("what Megatron-LM's FSDP shards is a ZeRO level") {
+  const auto zero = [](const std::string& arguments) {
+    return parse_model_file(least + "--bf16 " + arguments).command.zero;
+  };
+  const std::string strategy = "--data-parallel-sharding-strategy ";
+  CHECK(zero("--use-distributed-optimizer") == 1);
+  CHECK(zero(strategy + "optim_grads_params") == 0);  // without effect
+  CHECK(zero("--use-megatron-fsdp") == 0);
+  CHECK(zero("--use-megatron-fsdp " + strategy + "optim") == 1);
+  CHECK(zero("--use-custom-fsdp " + strategy + "optim_grads") == 2);
+  CHECK(zero("--use-megatron-fsdp --use-distributed-optimizer " + strategy +
+             "optim_grads_params") == 3);
+  CHECK(zero("--use-torch-fsdp2") == 3);
+  CHECK(zero("--use-torch-fsdp2 --torch-fsdp2-no-reshard-after-forward") == 2);
+}
+
+TEST_CASE("without a global batch each replica has one microbatch, as in Megatron-LM") {
+  CHECK(parse_model_file(least + "--bf16").command.microbatches == 1);
+  CHECK_FALSE(parse_model_file(least + "--global-batch-size 8").command.microbatches);
+}
+
 TEST_CASE("a command that lacks one of its sizes is recognised, and the error names the flag") {
   const std::string heads = "--num-attention-heads 8 --max-position-embeddings 128 ";
   for (const std::string start :
@@ -124,12 +178,14 @@ TEST_CASE(
   CHECK_FALSE(has_note(file("--bf16 --rampup-batch-size 1 1 1"), "arguments that are not read"));
 }
 
-TEST_CASE("an argument that makes another model or order is refused, with what states it") {
+TEST_CASE("an argument that makes another model, layout or order is refused, with a remedy") {
   for (const char* argument :
        {"--hybrid-override-pattern M-M*-", "--is-hybrid-model", "--mamba-state-dim 128",
         "--hybrid-attention-ratio 0.08", "--hybrid-mlp-ratio 0.5", "--linear-attention-freq 4",
         "--experimental-attention-variant dsa", "--attention-output-gate", "--moe-latent-size 64",
         "--heterogeneous-layers-config-path layers.json", "--window-attn-skip-freq 4",
+        "--optimizer-cpu-offload", "--use-tp-pp-dp-mapping", "--zero-stage 1",
+        "--checkpoint-activations", "--o-lora-rank 64",
         "--microbatch-group-size-per-virtual-pipeline-stage 8"}) {
     const std::string name = std::string(argument).substr(0, std::string(argument).find(' '));
     CHECK(megatron_args_refusal("python x.py " + least + "--bf16 " + argument)

@@ -221,7 +221,8 @@ TEST_CASE("planner: experts are laid out as chosen, whatever the training comman
       "python pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 "
       "--seq-length 512 --max-position-embeddings 512 --micro-batch-size 1 --global-batch-size 16 "
       "--tensor-model-parallel-size 4 --vocab-size 8192 --bf16 --num-experts 8 "
-      "--expert-model-parallel-size 2 --expert-tensor-parallel-size 2 --swiglu\n");
+      "--expert-model-parallel-size 2 --expert-tensor-parallel-size 2 --sequence-parallel "
+      "--swiglu\n");
   const TrainingTask task =
       read_task({.model = command, .hardware = "dgx-h100", .devices = 8, .global_batch = 16});
   for (const char* shared : {"1", "4"}) {

@@ -5,6 +5,8 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/model_files.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
@@ -55,6 +57,19 @@ TEST_CASE("data replicas that a command leaves open follow from the devices, or 
                    "data = 1 is assumed, since the command states no number of devices; set "
                    "/hardware/devices or /parallel/data"));
   CHECK_FALSE(notes_have(layout_by_command({hardware, "/parallel/data=4"}), "data = "));
+}
+
+TEST_CASE("a command that states no examples of a microbatch is refused") {
+  const Scratch scratch;
+  const std::string path =
+      scratch.file("train.sh", replaced(small_command, "--micro-batch-size 1 ", ""));
+  const std::string text =
+      R"({"hardware": {"name": "dgx-a100"}, "model": {"file": ")" + path + R"("}})";
+  CHECK(refused_with<InputError>([&] { settle(parse_scenario(text, "s.json")); }) ==
+        "s.json: /model/microbatch: the command states no examples of a microbatch: add "
+        "--micro-batch-size "
+        "or train_micro_batch_size_per_gpu there, or give them here");
+  CHECK(settle(parse_scenario(text, "s.json", {"/model/microbatch=2"})).microbatches == 4);
 }
 
 TEST_CASE("the sizes of a layout count all degrees") {
