@@ -98,6 +98,7 @@ const std::map<std::string, Rooms>& rooms() {
          "input/formats/graphs",
          "input/formats/transformers",
          "input/formats/megatron",
+         "input/formats/torchtitan",
          "input/formats/traces",
          "input/formats",
          "input/formats/reading",

@@ -2,16 +2,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/megatron/shell_words.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/formats/torchtitan/torchtitan_launch.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
@@ -20,28 +19,6 @@
 
 namespace penstock::torchtitan_args_file {
 namespace {
-
-struct ScheduleName {
-  std::string_view torch;
-  std::string_view rule;
-  bool several;  // stages per rank
-};
-constexpr std::array<ScheduleName, 7> schedules{{{"1F1B", "1f1b", false},
-                                                 {"GPipe", "gpipe", false},
-                                                 {"Interleaved1F1B", "interleaved-1f1b", true},
-                                                 {"LoopedBFS", "looped-bfs", true},
-                                                 {"InterleavedZeroBubble", "interleaved-zb", true},
-                                                 {"ZBVZeroBubble", "zb-v", true},
-                                                 {"DualPipeV", "dualpipev", true}}};
-/// nullptr: torchtitan has no name for it.
-const ScheduleName* name_of(std::string_view rule) {
-  const auto known = std::find_if(schedules.begin(), schedules.end(),
-                                  [&](const ScheduleName& one) { return one.rule == rule; });
-  return known == schedules.end() ? nullptr : &*known;
-}
-
-constexpr std::string_view order_of_one = "PipelineScheduleSingle";
-constexpr std::string_view order_of_several = "PipelineScheduleMulti";
 
 /// Keys of /parallelism that change no layout that is simulated.
 constexpr std::string_view harmless =
@@ -53,10 +30,6 @@ constexpr std::string_view harmless =
 /// and of every other product. Held against measured runs in experiments/papers/torchtitan.
 const std::vector<std::string> selective_operators{"mlp", "norm"};
 
-/// Types of products below 16 bits, and what converts a model to them.
-constexpr std::array<std::pair<const char*, const char*>, 2> converter_names{
-    {{"fp8", "quantize.linear.float8"}, {"mxfp8", "quantize.linear.mx"}}};
-
 struct Argument {
   std::string value;
   std::size_t line = 1;
@@ -66,11 +39,13 @@ struct Argument {
 class Arguments {
  public:
   explicit Arguments(std::string_view text) {
-    for (const ShellWords& command : read_shell_script(text).commands) {
+    const ShellScript script = read_shell_script(text);
+    for (const ShellWords& command : script.commands) {
       if (!std::any_of(command.begin(), command.end(), names_parallelism)) continue;
       by_launcher_ = by_launcher_ || std::any_of(command.begin(), command.end(), is_launcher);
       take(command);
     }
+    if (by_launcher_) take_processes(script.variables);
   }
 
   std::optional<std::string> word(std::string_view name) {
@@ -125,6 +100,8 @@ class Arguments {
       if (name.starts_with("parallelism.") && !is_listed(harmless, key)) {
         fail(name, "it is not read");
       }
+      if (name.ends_with("_degree")) fail(name, fmt::format("write --parallelism.{}", key));
+      if (name == "training.batch_size") fail(name, "write --training.local_batch_size");
       ignored.push_back("--" + name);
     }
     if (ignored.empty()) return {};
@@ -174,6 +151,15 @@ class Arguments {
     }
   }
 
+  /// run_train.sh starts $NGPU of them on one machine, 8 by default.
+  void take_processes(const ShellVariables& variables) {
+    const auto found = variables.find("NGPU");
+    const bool states = found != variables.end() && !found->second.words.empty();
+    const ShellWord stated = states ? found->second.words.front() : ShellWord{};
+    if (!stated.gaps.empty()) return;
+    all_.try_emplace("nproc_per_node", Argument{.value = stated.text.empty() ? "8" : stated.text});
+  }
+
   bool by_launcher_ = false;
   std::map<std::string, Argument, std::less<>> all_;
   std::vector<std::string> read_;
@@ -213,10 +199,11 @@ void read_cut(Arguments& arguments, TrainingCommand& command) {
       arguments.word("parallelism.pipeline_parallel_schedule").value_or("1F1B");
   const std::string order =
       arguments.word("parallelism.pipeline_parallel_schedule_csv").value_or("");
-  const auto known = std::find_if(schedules.begin(), schedules.end(),
-                                  [&](const ScheduleName& one) { return one.torch == name; });
-  const bool several = known != schedules.end() ? known->several : name == order_of_several;
-  if (known == schedules.end() && order.empty()) {
+  const auto known = std::find_if(titan_schedules.begin(), titan_schedules.end(),
+                                  [&](const TitanSchedule& one) { return one.torch == name; });
+  const bool several =
+      known != titan_schedules.end() ? known->several : name == titan_order_of_several;
+  if (known == titan_schedules.end() && order.empty()) {
     arguments.fail("parallelism.pipeline_parallel_schedule",
                    fmt::format("\"{}\" is not simulated", shortened(name)));
   }
@@ -270,6 +257,27 @@ void read_batch(Arguments& arguments, TrainingCommand& command) {
   }
 }
 
+std::string dtype_of(Arguments& arguments) {
+  constexpr const char* key = "model.converters";
+  const std::string text = arguments.word(key).value_or("");
+  std::string_view dtype = "bf16", of_experts;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view name = trimmed(take_until(rest, ','));
+    const auto found = std::find_if(titan_converters.begin(), titan_converters.end(),
+                                    [&](const TitanConverter& one) { return one.name == name; });
+    if (found == titan_converters.end()) {
+      arguments.fail(key, fmt::format("\"{}\" is not simulated; known: quantize.linear.float8, "
+                                      "quantize.linear.mx",
+                                      shortened(name)));
+    }
+    (found->of_experts ? of_experts : dtype) = found->dtype;
+  }
+  if (!of_experts.empty() && of_experts != dtype) {
+    arguments.fail(key, "products of experts in another type than the others are not simulated");
+  }
+  return std::string(dtype);
+}
+
 void read_memory(Arguments& arguments, TrainingCommand& command) {
   const std::string mode =
       arguments.one_of("activation_checkpoint.mode", {"selective", "full", "none"});
@@ -278,11 +286,8 @@ void read_memory(Arguments& arguments, TrainingCommand& command) {
                       : mode == "full" ? RecomputeMode::full
                                        : RecomputeMode::selective;
   if (mode == "selective") command.recompute_operators = selective_operators;
-  const std::string converters = arguments.word("model.converters").value_or("");
-  const auto narrow = std::find_if(converter_names.begin(), converter_names.end(), [&](auto& one) {
-    return converters.find(one.second) != std::string::npos;
-  });
-  command.dtype = narrow == converter_names.end() ? "bf16" : narrow->first;
+  command.dtype = dtype_of(arguments);
+  arguments.one_of("optimizer.name", {"AdamW", "Adam"});
   arguments.one_of("training.dtype", {"float32"});
   arguments.one_of("training.mixed_precision_param", {"bfloat16"});
   if (arguments.flag("training", "enable_cpu_offload", false)) {
@@ -313,104 +318,11 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
   return file;
 }
 
-/// The lines of a command.
-class Writer {
- public:
-  explicit Writer(const TrainingLaunch& launch) : launch_(launch), command_(launch.command) {}
-
-  std::string written() {
-    text_ = fmt::format(
-        "#!/usr/bin/env bash\n"
-        "# {}\n"
-        "# torchtitan needs a model too: sh {}.sh --module llama3 --config …\n"
-        "{}{} -m torchtitan.train",
-        own_mark, launch_.name, left_out_line(left_out()), torchrun_text(launch_));
-    write_degrees();
-    if (command_.pipeline.value_or(1) > 1) write_pipeline();
-    write_batch();
-    add("activation_checkpoint.mode", command_.recompute == RecomputeMode::full        ? "full"
-                                      : command_.recompute == RecomputeMode::selective ? "selective"
-                                                                                       : "none");
-    for (const auto& [dtype, converter] : converter_names) {
-      if (command_.dtype == dtype) add("model.converters", converter);
-    }
-    return text_ + " \\\n  \"$@\"\n";
-  }
-
- private:
-  /// torchtitan trains with Adam, and FSDP2 overlaps what it reduces.
-  std::vector<std::string> left_out() const {
-    constexpr std::array names{"none", "sgd", "momentum", "adam"};
-    const Optimizer optimizer = command_.optimizer.value_or(Optimizer::adam);
-    std::vector<std::string> all;
-    if (optimizer != Optimizer::adam) {
-      all.push_back(
-          fmt::format("/memory/optimizer={}", names[static_cast<std::size_t>(optimizer)]));
-    }
-    if (!launch_.overlaps_sums) all.emplace_back("/parallel/overlap_sums=false");
-    all.insert(all.end(), launch_.of_megatron.begin(), launch_.of_megatron.end());
-    all.insert(all.end(), launch_.of_none.begin(), launch_.of_none.end());
-    return all;
-  }
-
-  void add(std::string_view name, const auto& value) {
-    text_ += fmt::format(" \\\n  --{} {}", name, value);
-  }
-
-  void write_degrees() {
-    const std::uint32_t zero = command_.zero.value_or(0);
-    add("parallelism.tensor_parallel_degree", command_.tensor.value_or(1));
-    if (command_.tensor.value_or(1) > 1 && !command_.sequence_parallel.value_or(false)) {
-      text_ += " \\\n  --parallelism.no_enable_sequence_parallel";
-    }
-    add("parallelism.pipeline_parallel_degree", command_.pipeline.value_or(1));
-    add("parallelism.context_parallel_degree", command_.context.value_or(1));
-    add("parallelism.expert_parallel_degree", command_.expert.value_or(1));
-    const std::uint32_t data = command_.data.value_or(1);
-    const std::uint32_t replicated = zero == 0 ? data : command_.shard_groups.value_or(1);
-    add("parallelism.data_parallel_replicate_degree", replicated);
-    add("parallelism.data_parallel_shard_degree", data / replicated);
-    if (zero > 0) add("parallelism.fsdp_reshard_after_forward", zero == 3 ? "always" : "never");
-  }
-
-  void write_pipeline() {
-    const ScheduleName* known = name_of(command_.schedule);
-    const std::uint32_t chunks = command_.chunks.value_or(1);
-    if (known != nullptr) {
-      add("parallelism.pipeline_parallel_schedule", known->torch);
-    } else {
-      add("parallelism.pipeline_parallel_schedule", chunks > 1 ? order_of_several : order_of_one);
-      add("parallelism.pipeline_parallel_schedule_csv", launch_.name + ".csv");
-    }
-    const int ends = command_.partition == "even" ? 0 : 1;
-    add("parallelism.pipeline_parallel_first_stage_less_layers", ends);
-    add("parallelism.pipeline_parallel_last_stage_less_layers", ends);
-    const std::vector<std::uint32_t> all =
-        ends == 1 ? stage_counts(launch_).all : stage_counts(launch_).even;
-    if (chunks > 2) {
-      add("parallelism.pipeline_parallel_layers_per_stage",
-          *std::max_element(all.begin(), all.end()));
-    }
-    add("parallelism.pipeline_parallel_microbatch_size", command_.microbatch.value_or(1));
-  }
-
-  void write_batch() {
-    const std::uint32_t size = command_.microbatch.value_or(1);
-    const bool pipelined = command_.pipeline.value_or(1) > 1;
-    add("training.local_batch_size", pipelined ? size * command_.microbatches.value_or(1) : size);
-    add("training.global_batch_size", command_.global_batch.value_or(1));
-    if (command_.sequence) add("training.seq_len", *command_.sequence);
-  }
-
-  const TrainingLaunch& launch_;
-  const TrainingCommand& command_;
-  std::string text_;
-};
-
 /// A command, and the order where torchtitan has no name for it.
 std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
-  std::vector<LaunchFile> files{{".sh", Writer(launch).written()}};
-  if (launch.command.pipeline.value_or(1) > 1 && name_of(launch.command.schedule) == nullptr) {
+  std::vector<LaunchFile> files{{".sh", torchtitan_script(launch)}};
+  if (launch.command.pipeline.value_or(1) > 1 &&
+      titan_schedule(launch.command.schedule) == nullptr) {
     files.push_back({".csv", write_torch_csv(*launch.order).text});
   }
   return files;

@@ -28,6 +28,7 @@ class ScriptReader {
     for (const auto& variable : variables_) {
       if (variable.second.is_array) script_.arrays.push_back(variable.second.words);
     }
+    script_.variables = std::move(variables_);
     return std::move(script_);
   }
 

@@ -133,6 +133,7 @@ ShellWord shell_number(const ShellWord& expression, const ShellVariables& variab
 struct ShellScript {
   std::vector<ShellWords> commands;  // each with its arguments, variables expanded
   std::vector<ShellWords> arrays;    // final values, sorted by name
+  ShellVariables variables;          // likewise, all of them
   std::vector<std::string> notes;    // conditional text that was left out
 };
 

@@ -37,6 +37,34 @@ TEST_CASE("torchtitan: overrides of a command are read, and defaults hold for th
   CHECK(command.dtype == "bf16");
 }
 
+TEST_CASE("torchtitan: its launcher starts NGPU processes on one machine, 8 by default") {
+  const auto devices = [](const std::string& variables) {
+    return parse_model_file(variables + "./run_train.sh --parallelism.tensor_parallel_degree 2")
+        .command.devices;
+  };
+  CHECK(devices("") == 8);
+  CHECK(devices("NGPU=4 CONFIG_FILE=c.toml ") == 4);
+  CHECK(devices("export NGPU=\"16\"\n") == 16);
+  CHECK_FALSE(devices("NGPU=$(nvidia-smi -L | wc -l) "));
+}
+
+TEST_CASE("torchtitan: converters of products are today's and older names; others are refused") {
+  const auto dtype = [](const std::string& names) {
+    return titan("--model.converters " + names).dtype;
+  };
+  CHECK(dtype("quantize.linear.float8") == "fp8");
+  CHECK(dtype("float8") == "fp8");
+  CHECK(dtype("mx") == "mxfp8");
+  CHECK(dtype("quantize.grouped_mm.mx,quantize.linear.mx") == "mxfp8");
+  const std::string names = start + "--model.converters ";
+  CHECK(refusal_of_model(names + "quantize.grouped_mm.mx") ==
+        "line 1: --model.converters: products of experts in another type than the others are not "
+        "simulated");
+  CHECK(refusal_of_model(names + "quantize.linear.float8,eco") ==
+        "line 1: --model.converters: \"eco\" is not simulated; known: quantize.linear.float8, "
+        "quantize.linear.mx");
+}
+
 TEST_CASE("torchtitan: what is sharded is ZeRO-2 or -3, and whole replicas are ZeRO-0") {
   const auto zero = [](const std::string& arguments) { return *titan(arguments).zero; };
   CHECK(zero("") == 3);
@@ -131,6 +159,16 @@ TEST_CASE("torchtitan: what changes the layout and is not simulated is refused b
            {"--parallelism.tensor_parallel_degree two",
             "line 1: --parallelism.tensor_parallel_degree: \"two\" is not a whole number from 1 to "
             "1e9"},
+           {"--training.tensor_parallel_degree 2",
+            "line 1: --training.tensor_parallel_degree: write "
+            "--parallelism.tensor_parallel_degree"},
+           {"--experimental.pipeline_parallel_degree 2",
+            "line 1: --experimental.pipeline_parallel_degree: write "
+            "--parallelism.pipeline_parallel_degree"},
+           {"--training.batch_size 2",
+            "line 1: --training.batch_size: write --training.local_batch_size"},
+           {"--optimizer.name SGD",
+            "line 1: --optimizer.name: \"SGD\" is not simulated; known: AdamW, Adam"},
            {"--training.enable_cpu_offload",
             "line 1: --training.enable_cpu_offload: weights on the host are not simulated"}}) {
     CHECK(refusal_of_model(start + arguments) == refusal);
