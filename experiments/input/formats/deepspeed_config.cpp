@@ -8,6 +8,7 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
 // Keys are those of DeepSpeed's runtime/config.py.
@@ -47,9 +48,9 @@ std::optional<JsonView> inside(const JsonView& view, std::string_view section,
 }
 
 std::uint32_t whole_inside(const JsonView& view, std::string_view section, std::string_view key,
-                           std::uint32_t otherwise) {
+                           std::uint32_t otherwise, std::uint32_t limit = most) {
   const auto found = inside(view, section, key);
-  return found ? found->whole(most) : otherwise;
+  return found ? found->whole(limit) : otherwise;
 }
 
 void refuse_true(const JsonView& view, std::string_view section, std::string_view key,
@@ -70,6 +71,25 @@ void refuse_offload(const JsonView& view) {
     if (device && device->text() != "none") {
       device->fail(why);
     }
+  }
+}
+
+/// Hugging Face's Trainer fills in what its configs leave open. Any key counts where `keys` is
+/// empty.
+void refuse_auto(const json& section, const std::string& where, std::string_view keys) {
+  if (!section.is_object()) return;
+  for (const auto& [key, value] : section.items()) {
+    if (value != "auto" || !(keys.empty() || is_listed(keys, key))) continue;
+    throw InputError(where + pointer_step(key),
+                     "\"auto\" is filled in by Hugging Face's Trainer; write its value");
+  }
+}
+
+void refuse_auto(const json& document) {
+  refuse_auto(document, "", read_keys);
+  for (const auto& [key, section] : document.items()) {
+    const bool zero = key == "zero_optimization";
+    if (is_listed(read_keys, key)) refuse_auto(section, pointer_step(key), zero ? zero_keys : "");
   }
 }
 
@@ -129,7 +149,7 @@ void read_memory(const JsonView& view, TrainingCommand& command) {
               "checkpoints on the host are not simulated");
   refuse_true(view, "activation_checkpointing", "partition_activations",
               "checkpoints split over a tensor group are not simulated");
-  command.zero = whole_inside(view, "zero_optimization", "stage", 0);
+  command.zero = whole_inside(view, "zero_optimization", "stage", 0, 3);
   if (command.zero >= 2U && command.pipeline > 1U) {
     inside(view, "zero_optimization", "stage")->fail("a pipeline runs with ZeRO-0 and ZeRO-1");
   }
@@ -145,6 +165,7 @@ void read_memory(const JsonView& view, TrainingCommand& command) {
     return found && found->flag();
   };
   const bool bf16 = enabled(view.find("bf16") ? "bf16" : "bfloat16");  // the older name
+  if (bf16) refuse_true(view, "fp16", "enabled", "it conflicts with bf16; enable one of them");
   command.dtype = bf16 ? "bf16" : enabled("fp16") ? "fp16" : "fp32";
   for (const char* key : {"torch_autocast", "amp"}) {
     if (command.dtype != "fp32") continue;
@@ -182,6 +203,7 @@ bool recognizes(std::string_view text) {
 
 ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {
   const json document = parse_json(text);
+  refuse_auto(document);
   const JsonView view(document);
   ModelFile file;
   TrainingCommand& command = file.command;

@@ -141,6 +141,10 @@ TEST_CASE("DeepSpeed: what changes the layout and is not simulated is refused by
             "/model_parallel: it changes the layout and is not read"}}) {
     CHECK(refusal_of_model(with(more)) == refusal);
   }
+  CHECK(refusal_of_model(R"({"zero_optimization": {"stage": 4}})") ==
+        "/zero_optimization/stage: 4 is not a whole number from 0 to 3");
+  CHECK(refusal_of_model(with(R"("bf16": {"enabled": true}, "fp16": {"enabled": true})")) ==
+        "/fp16/enabled: it conflicts with bf16; enable one of them");
   CHECK(refusal_of_model(R"({"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}})") ==
         "/zero_optimization/zero_hpz_partition_size: a second copy of the weights inside machines "
         "(hpZ) is not simulated");
@@ -152,6 +156,18 @@ TEST_CASE("DeepSpeed: what changes the layout and is not simulated is refused by
             R"({"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}})") ==
         "/zero_optimization/offload_param/device: optimizer state and parameters on the host are "
         "not simulated");
+}
+
+TEST_CASE("DeepSpeed: what Hugging Face's Trainer fills in is refused where it is read") {
+  const std::string why = "\"auto\" is filled in by Hugging Face's Trainer; write its value";
+  const auto refusal = [](const std::string& keys) {
+    return refusal_of_model(
+        R"({"zero_optimization": {"stage": 3, "reduce_bucket_size": "auto"}, )" + keys + "}");
+  };
+  CHECK(refusal(R"("train_batch_size": "auto")") == "/train_batch_size: " + why);
+  CHECK(refusal(R"("bf16": {"enabled": "auto"})") == "/bf16/enabled: " + why);
+  CHECK(refusal(R"("gradient_clipping": "auto", "optimizer": {"type": "AdamW", "params":
+                   {"lr": "auto"}})") == "accepted");
 }
 
 TEST_CASE("a launch file goes under /model/command, and a model under /model/file") {
