@@ -59,7 +59,7 @@ FoundLayouts found(const PlanRequest& request, const Stop& stop) {
                                .asked_to_end = [stop] { return stop->load(); },
                                .on_progress = [stop](auto&&...) { end_if(stop); }};
   TrainingTask task = read_training_task(request.training, catalogue);
-  set_framework(framework, task);
+  set_framework(framework, catalogue, task);
   return {plan_layouts(task, catalogue, options), request.best};
 }
 

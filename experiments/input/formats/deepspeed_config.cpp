@@ -209,6 +209,7 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
   TrainingCommand& command = file.command;
   read_degrees(view, command);
   read_memory(view, command);
+  command.stack = "fsdp-eager";  // PyTorch's own kernels, one by one
   command.optimizer = optimizer_of(view, file.notes);
   const auto overlaps = inside(view, "zero_optimization", "overlap_comm");
   command.overlap_sums = overlaps ? overlaps->flag() : command.zero == 3U;

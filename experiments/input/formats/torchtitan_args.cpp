@@ -287,6 +287,7 @@ void read_memory(Arguments& arguments, TrainingCommand& command) {
                                        : RecomputeMode::selective;
   if (mode == "selective") command.recompute_operators = selective_operators;
   command.dtype = dtype_of(arguments);
+  command.stack = arguments.flag("compile", "enable", false) ? "fsdp-compiled" : "fsdp-eager";
   arguments.one_of("optimizer.name", {"AdamW", "Adam"});
   arguments.one_of("training.dtype", {"float32"});
   arguments.one_of("training.mixed_precision_param", {"bfloat16"});

@@ -99,6 +99,7 @@ struct TrainingCommand {
   std::string order_file;  // an order in PyTorch's notation, instead of a rule
   std::optional<std::uint32_t> layers_per_stage;  // instead of chunks
   std::string partition;                          // a partitioner, where the stages are not listed
+  std::string stack;          // of the framework's kernels; empty: by the ZeRO level
   bool names_config = false;  // that states what the command does not, and is not read
 
   friend bool operator==(const TrainingCommand&, const TrainingCommand&) = default;

@@ -247,9 +247,11 @@ const Fields& hardware_fields() {
         field<H>(
             "stack", either(full_text(), object_of(stack_choice_fields())),
             "what a framework makes of the device: a stack of the catalogue, with or without its "
-            "year, or none; default: fsdp-compiled with zero 2 and 3 where it lists the device, "
-            "otherwise megatron-bridge; none where efficiency or memory_efficiency is given, and "
-            "for a device of a file of its own",
+            "year, or none; default: that of the command's framework, without one fsdp-compiled "
+            "with "
+            "zero 2 and 3, where it lists the device, otherwise megatron-bridge; none where "
+            "efficiency or memory_efficiency is given, and for a device of a file of its own that "
+            "is not like one that the stack lists",
             read_stack),
         field<&H::devices>("devices", whole(1, 1'048'576), "how many devices there are")}},
       {&plain_links, &wiring, &device_settings(), &link_settings()});
@@ -259,6 +261,7 @@ const Fields& hardware_fields() {
 HardwareSection read_hardware(const json& section, const TrainingCommand& command) {
   HardwareSection hardware;
   hardware.devices = command.devices;
+  hardware.usual_stack = command.stack;
   read_fields(hardware_fields(), section, &hardware);
   hardware.named = section.contains("name");
   hardware.device_setting = stated_key(section, device_settings());

@@ -36,6 +36,7 @@ struct HardwareSection {
   std::string link;
   std::string profile;  // a file
   StackChoice stack;
+  std::string usual_stack;  // of the framework that trains; empty: by the ZeRO level
   std::optional<std::uint32_t> devices;
 
   HardwareSpec stated;  // links, routes, topology, collectives and host

@@ -35,8 +35,9 @@ const CatalogueItem* stack_named(const Catalogue& catalogue, const std::string& 
   return item != nullptr ? item : newest_of(catalogue, name);
 }
 
-/// The stack that a scenario means without naming one: the device's usual one, or the newest, which
-/// is PyTorch's own for sharded weights where that was measured on the device. nullptr: none.
+/// The stack that a scenario means without naming one: the device's usual one, that of the
+/// command's framework, or PyTorch's own for sharded weights; where that was not measured on the
+/// device, the newest. nullptr: none.
 const CatalogueItem* usual_stack(const Scenario& scenario, const Catalogue& catalogue,
                                  const Device& on, const std::string& device) {
   const HardwareSection& hardware = scenario.hardware;
@@ -44,11 +45,12 @@ const CatalogueItem* usual_stack(const Scenario& scenario, const Catalogue& cata
   const bool profiled = !hardware.profile.empty() || hardware.name == "measured";
   if (stated || profiled || !scenario.model.by_kind()) return nullptr;
   if (!on.usual_stack.empty()) return stack_named(catalogue, on.usual_stack);
-  const CatalogueItem* sharded = stack_named(catalogue, "fsdp-compiled");
-  const bool shards = scenario.memory.zero >= 2 && sharded != nullptr;
-  return shards && stack_of(*sharded, device).known_device
-             ? sharded
-             : stack_named(catalogue, "megatron-bridge");
+  constexpr const char* newest = "megatron-bridge";
+  const std::string by_level = scenario.memory.zero >= 2 ? "fsdp-compiled" : newest;
+  const CatalogueItem* usual =
+      stack_named(catalogue, hardware.usual_stack.empty() ? by_level : hardware.usual_stack);
+  const bool listed = usual != nullptr && stack_of(*usual, device).known_device;
+  return listed ? usual : stack_named(catalogue, newest);
 }
 
 const CatalogueItem* stack_item(const Scenario& scenario, const Catalogue& catalogue,
@@ -86,7 +88,9 @@ Provenance provenance_on(const Scenario& scenario, const CatalogueItem* device,
 std::string note_of(const Scenario& scenario, const Stack& stack, const Device& device) {
   std::string text = fmt::format("stack {}", stack.constants.name);
   if (scenario.hardware.stack.name.empty()) {
-    text += fmt::format(" (the default with zero {})", scenario.memory.zero);
+    text += scenario.hardware.usual_stack.empty()
+                ? fmt::format(" (the default with zero {})", scenario.memory.zero)
+                : " (the default of the command's framework)";
   }
   if (!stack.known_device) {
     text += fmt::format(", with general constants: it has none of its own on {}", device.name);
@@ -138,7 +142,13 @@ std::optional<Confidence> take_stack(const Scenario& scenario, const Catalogue& 
   // scenario names a stack.
   const CatalogueItem* described = find_item(catalogue, "device", device.name);
   const bool own = described == nullptr || !described->built_in;
-  if (own && !stack.known_device && scenario.hardware.stack.name.empty()) return std::nullopt;
+  if (own && !stack.known_device && scenario.hardware.stack.name.empty()) {
+    notes.push_back(
+        fmt::format("{}{} is of a file of its own, which prices kernels by its rates "
+                    "alone; state \"like\" there, or /hardware/stack",
+                    no_stack, device.name));
+    return std::nullopt;
+  }
   device.stack = stack.constants;
   take_own(scenario.hardware.stack, device.stack);
   if (stack.kernel_issue_us) device.kernel_issue_us = *stack.kernel_issue_us;

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/input/catalogue/catalogue.hpp"
@@ -17,6 +18,9 @@ struct Confidence {
   FittedRange fitted;
   Provenance provenance;
 };
+
+/// What the note begins with on a device whose kernels no stack prices.
+constexpr std::string_view no_stack = "no stack: ";
 
 /// Gives a device the constants of the scenario's stack: the named one, or the usual one of its
 /// kind of training. Notes which; returns how sure its step times are, nothing without a stack.

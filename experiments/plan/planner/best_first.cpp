@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"
+#include "experiments/input/scenario/take_stack.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "sim/base/error.hpp"
 
@@ -374,6 +375,9 @@ LayoutPlan BestFirst::run() {
   if (const auto& machine = base_.settled.hardware.spec.machine) {
     plan_.device = machine->device.name;
     plan_.stacks = {machine->device.stack.name, base_.sharded.spec.machine->device.stack.name};
+  }
+  for (const std::string& note : base_.settled.hardware.notes) {
+    if (note.starts_with(no_stack)) plan_.no_stack = note + "\n";
   }
   return std::move(plan_);
 }

@@ -275,7 +275,7 @@ std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>
     const std::string stack = plans.front().stacks[sharded ? 1 : 0];
     for (std::size_t i = 1; i < tasks.size(); ++i) {
       TrainingTask task = tasks[i];
-      if (!stack.empty()) task.changes.push_back("/hardware/stack=" + stack);
+      task.changes.push_back("/hardware/stack=" + (stack.empty() ? "none" : stack));
       plans.push_back(best_plan(task, catalogue, one_stack));
     }
     all.push_back(std::move(plans));

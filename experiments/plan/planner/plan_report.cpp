@@ -355,7 +355,7 @@ std::string plan_text(const LayoutPlan& plan, std::size_t best) {
     text += cost_note(plan);
   }
   text += tight_text(plan) + front_text(plan);
-  text += "\n" + counts_text(plan) + "\n";
+  text += "\n" + plan.no_stack + counts_text(plan) + "\n";
   return text;
 }
 

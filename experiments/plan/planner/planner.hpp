@@ -103,6 +103,7 @@ struct LayoutPlan {
   TrainingTask task;
   std::array<std::string, 2> stacks;  // with whole gradients, and with sharded ones; may be empty
   std::string device;                 // of the machine; empty without one
+  std::string no_stack;               // why no stack prices its kernels; empty: one does
   // Simulated, each once; fastest first, equal ones with less memory first.
   std::vector<JudgedLayout> fitting;    // with headroom
   std::vector<JudgedLayout> tight;      // that may fit, or fit without headroom

@@ -197,7 +197,7 @@ PlannerOptions planner_options(const Options& options, ProgressBar& progress,
 TrainingTask task_of(const Options& options, const TrainingRequest& request,
                      const Catalogue& catalogue) {
   TrainingTask task = read_training_task(request, catalogue);
-  set_framework(framework_of(options.framework), task);
+  set_framework(framework_of(options.framework), catalogue, task);
   return task;
 }
 

@@ -235,6 +235,7 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   if (offloaded.value_or(0) > 0) training.offload_layers = static_cast<std::uint32_t>(*offloaded);
   training.optimizer = optimizer_of(command, notes);
   training.zero = zero_of(command);
+  if (training.zero > 1U) training.stack = "megatron-bridge";
   if (training.zero > 0U) {
     training.shard_groups =
         count_of(command, "--num-distributed-optimizer-instances", Limits::ranks);

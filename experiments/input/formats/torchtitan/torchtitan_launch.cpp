@@ -34,7 +34,7 @@ class Writer {
         std::find_if(titan_converters.begin(), titan_converters.end(),
                      [&](const TitanConverter& one) { return one.dtype == command_.dtype; });
     if (narrow != titan_converters.end()) add("model.converters", narrow->name);
-    return text_ + " \\\n  \"$@\"\n";
+    return text_ + " \\\n  --compile.enable \\\n  \"$@\"\n";
   }
 
  private:

@@ -6,6 +6,9 @@
 #include <array>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/scenario/hardware_section.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/input/scenario/settle_hardware.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/plan/planner/space/training_task.hpp"
 #include "sim/base/error.hpp"
@@ -154,6 +157,17 @@ void take_operators(const Framework& framework, TrainingTask& task) {
                        fmt::format("/recompute/operators={}", framework.operators));
 }
 
+/// Kernels of the framework price its layouts; a stated stack, or constants of one, are the user's.
+void take_stack_of(const Framework& framework, const Catalogue& catalogue, TrainingTask& task) {
+  Scenario plain = parse_scenario(layout_document(task, stated_layout(task)), task.source);
+  const StackChoice& stated = plain.hardware.stack;
+  if (!stated.name.empty() || stated.own != StackChoice{}.own) return;
+  plain.hardware.usual_stack = framework.stack;
+  const auto machine = settle_hardware(plain, &catalogue).spec.machine;
+  if (!machine || machine->device.stack.name.empty()) return;
+  task.settings.insert(task.settings.begin(), "/hardware/stack=" + machine->device.stack.name);
+}
+
 constexpr std::array<Framework, 3> all_frameworks{
     {{.name = "deepspeed",
       .format = "deepspeed-config",
@@ -161,6 +175,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .recomputations = "none, full",
       .cuts = "even",
       .dtypes = "bf16, fp16, fp32",
+      .stack = "fsdp-eager",  // PyTorch's own kernels, one by one
       .unknown_schedule = "deepspeed does not run the schedule",
       .unknown_overlap = "deepspeed does not overlap so",
       .unknown_offload = "deepspeed does not offload layers",
@@ -177,6 +192,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .cuts = "even, even_with_ends, simulated",
       .other_cuts = "balanced, gpipe, interleaved, least_traffic, memory",
       .dtypes = "bf16, fp16, fp32, fp8, fp8-block, mxfp8, nvfp4",
+      .stack = "megatron-bridge",
       .recomputes_some_layers = true,
       .offloads_layers = true,
       .hides_experts = true,
@@ -199,6 +215,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .cuts = "even_with_ends",
       .operators = R"(["mlp","norm"])",
       .dtypes = "bf16, fp8, mxfp8",
+      .stack = "fsdp-compiled",
       .unknown_schedule = "torchtitan does not run the schedule",
       .unknown_overlap = "torchtitan does not overlap so",
       .unknown_offload = "torchtitan does not offload layers",
@@ -244,7 +261,7 @@ const Framework* framework_of(std::string_view name) {
   return found == all_frameworks.end() ? nullptr : &*found;
 }
 
-void set_framework(const Framework* framework, TrainingTask& task) {
+void set_framework(const Framework* framework, const Catalogue& catalogue, TrainingTask& task) {
   task.framework = framework;
   if (framework == nullptr) return;
   if (!task.by_kind) {
@@ -258,6 +275,7 @@ void set_framework(const Framework* framework, TrainingTask& task) {
                                  framework->name, task.dtype, framework->dtypes));
   }
   take_operators(*framework, task);
+  take_stack_of(*framework, catalogue, task);
 }
 
 const char* why_not_in(const Framework& framework, const TrainingTask& task,

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/input/catalogue/catalogue.hpp"
+
 namespace penstock {
 
 struct LayoutChoice;
@@ -23,6 +25,7 @@ struct Framework {
   std::string_view other_cuts = {};  // may be asked for; empty: none
   std::string_view operators = {};   // of selective recomputation, as JSON; empty: as asked
   std::string_view dtypes;
+  std::string_view stack;               // of its kernels, where that was measured on a device
   bool recomputes_some_layers = false;  // of each stage
   bool offloads_layers = false;         // the first of each stage, without a pipeline
   bool hides_experts = false;           // behind the other microbatch of interleaved 1F1B
@@ -58,9 +61,10 @@ std::vector<std::string> framework_names();
 /// nullptr: any.
 const Framework* framework_of(std::string_view name);
 
-/// Restricts a task to a framework, if any. Throws UsageError for layers by times and for a type of
-/// products that it does not train in.
-void set_framework(const Framework* framework, TrainingTask& task);
+/// Restricts a task to a framework, if any, and states the stack that prices it unless the task
+/// does. Throws UsageError for layers by times and for a type of products that it does not train
+/// in.
+void set_framework(const Framework* framework, const Catalogue& catalogue, TrainingTask& task);
 
 /// The first rule of a framework that a layout of a task breaks; nullptr: none.
 const char* why_not_in(const Framework& framework, const TrainingTask& task,

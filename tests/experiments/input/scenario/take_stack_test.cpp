@@ -7,7 +7,9 @@
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/run_summary.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/megatron_arguments.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -38,6 +40,54 @@ TEST_CASE(
   CHECK(stack_with({"/hardware/name=gb200-nvl72", "/memory/zero=3", "/parallel/data=8"}) ==
         "megatron-bridge-2025");
   CHECK(stack_with({"/hardware/stack=fsdp-compiled"}) == "fsdp-compiled");
+}
+
+TEST_CASE("the usual stack of a command is that of its framework, where it lists the device") {
+  const Scratch scratch;
+  const auto stack_of_command = [&](const std::string& file, const std::string& text,
+                                    const std::string& machine = "dgx-h100") {
+    scratch.file(file, text);
+    const Layout layout = settle(parse_scenario(
+        R"({"model": {"command": ")" + file + R"(", "sequence": 4096, "microbatch": 1, "file": ")" +
+            PENSTOCK_ROOT + R"(/experiments/models/llama-3.1-8b.json"}, "hardware": {"name": ")" +
+            machine + R"(", "devices": 8}})",
+        scratch.path("s.json")));
+    return layout.hardware.spec.machine->device.stack.name;
+  };
+  const std::string titan =
+      "torchrun --nproc-per-node 8 -m torchtitan.train --training.local_batch_size 1 "
+      "--parallelism.data_parallel_shard_degree 1 --parallelism.data_parallel_replicate_degree 8";
+  CHECK(stack_of_command("t.sh", titan) == "fsdp-eager");
+  CHECK(stack_of_command("t.sh", titan + " --compile.enable") == "fsdp-compiled");
+  CHECK(stack_of_command("t.sh", titan, "gb200-nvl72") == "megatron-bridge-2025");
+  CHECK(stack_of_command("d.json", R"({"zero_optimization": {"stage": 1},
+                                       "train_micro_batch_size_per_gpu": 1})") == "fsdp-eager");
+  CHECK(stack_of_command(
+            "m.sh", "torchrun --nproc-per-node 8 pretrain_gpt.py " + least +
+                        "--use-torch-fsdp2 --micro-batch-size 1 --global-batch-size 8 --bf16") ==
+        "megatron-bridge-2025");
+}
+
+TEST_CASE("a device of a file of its own has a stack where it is like another; else a note") {
+  const Scratch scratch;
+  const auto layout_like = [&](const std::string& like) {
+    scratch.file("chip.json",
+                 R"({"penstock": 1, "is": "device", "name": "chip", "summary": "one",)" + like + R"(
+      "peak_flops": {"bf16": {"value": 1e15, "source": "a test"}},
+      "memory_bytes": {"value": 8e10, "source": "a test"},
+      "memory_bandwidth_bytes_per_s": {"value": 3e12, "source": "a test"}})");
+    return settle(parse_scenario(small_scenario, scratch.path("s.json"),
+                                 {R"(/hardware={"file": "chip.json", "link": "nvlink-4"})"}));
+  };
+  const Layout alone = layout_like("");
+  CHECK(alone.hardware.spec.machine->device.stack.name.empty());
+  REQUIRE_FALSE(alone.hardware.notes.empty());
+  CHECK(alone.hardware.notes.front() ==
+        "no stack: chip is of a file of its own, which prices kernels by its rates alone; state "
+        "\"like\" there, or /hardware/stack");
+  const Layout like =
+      layout_like(R"("like": {"value": "h100-sxm5-80gb", "assumption": "a test"},)");
+  CHECK(like.hardware.spec.machine->device.stack.name == "megatron-bridge-2025");
 }
 
 TEST_CASE("a stack without its year is the newest of its family") {

@@ -49,7 +49,7 @@ TEST_CASE("planner: the encoder of a model is tried on every rank, as its scenar
   REQUIRE(plan.best()->choice.module);
   CHECK(text_of(*plan.best()->choice.module) == "vision in bubbles on every rank");
   check_scenarios(plan);
-  set_framework(framework_of("megatron"), task);
+  set_framework(framework_of("megatron"), catalogue(), task);
   const LayoutPlan of_megatron = planned(task, {.space = {.only = only}, .best = 2});
   CHECK(std::none_of(of_megatron.fitting.begin(), of_megatron.fitting.end(),
                      [](const auto& one) { return one.choice.module.has_value(); }));

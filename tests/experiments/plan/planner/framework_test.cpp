@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -111,7 +112,7 @@ namespace {
 
 TrainingTask llama_in(const char* framework, std::uint32_t devices) {
   TrainingTask task = llama_task({.devices = devices, .global_batch = 64});
-  set_framework(framework_of(framework), task);
+  set_framework(framework_of(framework), catalogue(), task);
   return task;
 }
 
@@ -243,6 +244,21 @@ TEST_CASE("frameworks: no layout of a plan breaks a rule, and one line says what
   }
 }
 
+TEST_CASE("frameworks: scenarios name the stack of the framework's kernels unless they state one") {
+  const auto stack = [](const char* framework, const TrainingRequest& request) {
+    TrainingTask task = llama_task(request);
+    set_framework(framework_of(framework), catalogue(), task);
+    const auto document = nlohmann::json::parse(layout_document(task, {.data = 8}));
+    return document["hardware"].value("stack", "");
+  };
+  CHECK(stack("torchtitan", {.devices = 8}) == "fsdp-compiled");
+  CHECK(stack("deepspeed", {.devices = 8}) == "fsdp-eager");
+  CHECK(stack("megatron", {.devices = 8}) == "megatron-bridge-2025");
+  CHECK(stack("torchtitan", {.hardware = "gb200-nvl72", .devices = 8}) == "megatron-bridge-2025");
+  CHECK(stack("torchtitan", {.devices = 8, .settings = {"/hardware/stack=xla"}}) == "xla");
+  CHECK(stack("torchtitan", {.devices = 8, .settings = {"/hardware/efficiency=0.5"}}).empty());
+}
+
 TEST_CASE("frameworks: codecs, offloading and layers by times are refused with the remedy") {
   const Framework& megatron = *framework_of("megatron");
   CHECK_THROWS_WITH_AS(refuse_codecs(megatron, {.only = {}, .lossy = true}),
@@ -255,15 +271,15 @@ TEST_CASE("frameworks: codecs, offloading and layers by times are refused with t
                        "--offload: torchtitan has no codecs and no offloading by activation or by "
                        "layer; leave it out, or give --for any",
                        UsageError);
-  TrainingTask task;
-  CHECK_THROWS_AS(set_framework(&megatron, task), UsageError);  // layers by times
-  task.by_kind = true;
-  CHECK_NOTHROW(set_framework(&megatron, task));
+  TrainingTask task = llama_task({.devices = 8});
+  CHECK_NOTHROW(set_framework(&megatron, catalogue(), task));
   task.dtype = "nvfp4";
-  CHECK_THROWS_WITH_AS(set_framework(framework_of("deepspeed"), task),
+  CHECK_THROWS_WITH_AS(set_framework(framework_of("deepspeed"), catalogue(), task),
                        "--for deepspeed: it does not train in nvfp4; /model/dtype may be bf16, "
                        "fp16, fp32",
                        UsageError);
+  task.by_kind = false;  // layers by times
+  CHECK_THROWS_AS(set_framework(&megatron, catalogue(), task), UsageError);
 }
 
 }  // namespace penstock::testing

@@ -100,7 +100,7 @@ std::size_t check_read_back(const StartedCase& one, const std::string& framework
                  .devices = one.devices,
                  .global_batch = one.global_batch,
                  .settings = one.settings});
-  set_framework(framework_of(framework), task);
+  set_framework(framework_of(framework), catalogue(), task);
   const LayoutPlan plan =
       planned(task, {.space = {.only = Restrictions(one.only),
                                .partitions = {"even", "even_with_ends", "balanced", "simulated"}},
