@@ -47,8 +47,8 @@ const CatalogueItem* usual_stack(const Scenario& scenario, const Catalogue& cata
   if (!on.usual_stack.empty()) return stack_named(catalogue, on.usual_stack);
   constexpr const char* newest = "megatron-bridge";
   const std::string by_level = scenario.memory.zero >= 2 ? "fsdp-compiled" : newest;
-  const CatalogueItem* usual =
-      stack_named(catalogue, hardware.usual_stack.empty() ? by_level : hardware.usual_stack);
+  const std::string& wanted = hardware.usual_stack.empty() ? by_level : hardware.usual_stack;
+  const CatalogueItem* usual = wanted == newest ? nullptr : stack_named(catalogue, wanted);
   const bool listed = usual != nullptr && stack_of(*usual, device).known_device;
   return listed ? usual : stack_named(catalogue, newest);
 }
