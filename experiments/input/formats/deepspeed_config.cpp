@@ -26,7 +26,7 @@ constexpr std::string_view read_keys =
     "train_batch_size, train_micro_batch_size_per_gpu, gradient_accumulation_steps, "
     "zero_optimization, bf16, bfloat16, fp16, amp, torch_autocast, tensor_parallel, "
     "sequence_parallel_size, pipeline, activation_checkpointing, expert_parallel, optimizer, "
-    "zero_allow_untested_optimizer, data_parallel_size";
+    "zero_allow_untested_optimizer, data_parallel_size, data_types";
 
 /// Likewise, inside zero_optimization.
 constexpr std::string_view zero_keys =
@@ -142,6 +142,18 @@ void refuse_zero_plus(const JsonView& view) {
   }
 }
 
+/// As its engine's get_data_types: bf16 weights have fp32 gradients without ZeRO alone.
+void read_gradients(const JsonView& view, TrainingCommand& command) {
+  if (command.dtype != "bf16") return;
+  if (command.zero > 0U) command.gradients = Precision::bf16;
+  const auto type = inside(view, "data_types", "grad_accum_dtype");
+  if (!type || type->is_null()) return;
+  const bool wide = is_listed("fp32, float32, float", type->text());
+  if (!wide && !is_listed("bf16, bfloat16", type->text())) type->fail("known: bf16, fp32");
+  if (wide && command.zero > 1U) type->fail("fp32 gradients of bf16 go with ZeRO-0 and ZeRO-1");
+  command.gradients = wide ? Precision::fp32 : Precision::bf16;
+}
+
 void read_memory(const JsonView& view, TrainingCommand& command) {
   refuse_offload(view);
   refuse_zero_plus(view);
@@ -167,6 +179,7 @@ void read_memory(const JsonView& view, TrainingCommand& command) {
   const bool bf16 = enabled(view.find("bf16") ? "bf16" : "bfloat16");  // the older name
   if (bf16) refuse_true(view, "fp16", "enabled", "it conflicts with bf16; enable one of them");
   command.dtype = bf16 ? "bf16" : enabled("fp16") ? "fp16" : "fp32";
+  read_gradients(view, command);
   for (const char* key : {"torch_autocast", "amp"}) {
     if (command.dtype != "fp32") continue;
     refuse_true(view, key, "enabled",
@@ -255,10 +268,23 @@ void write_optimizer(const TrainingCommand& command, ordered_json& config) {
   if (command.zero.value_or(0) > 0) config["zero_allow_untested_optimizer"] = true;
 }
 
+/// Where they are not as DeepSpeed has them.
+void write_gradients(const TrainingCommand& command, ordered_json& config) {
+  const bool narrow = command.gradients == Precision::bf16;
+  const std::uint32_t zero = command.zero.value_or(0);
+  if (narrow != (zero > 0) && zero < 2) {
+    config["data_types"] = {{"grad_accum_dtype", narrow ? "bf16" : "fp32"}};
+  }
+}
+
 std::vector<std::string> left_out_of(const TrainingLaunch& launch) {
   std::vector<std::string> all = launch.of_megatron;
   all.insert(all.end(), launch.of_none.begin(), launch.of_none.end());
   if (launch.command.optimizer == Optimizer::none) all.emplace_back("/memory/optimizer=none");
+  const bool wide = launch.command.dtype == "bf16" && launch.command.gradients != Precision::bf16;
+  if (wide && launch.command.zero > 1U) {
+    all.emplace_back("/memory/gradients=fp32");
+  }
   return all;
 }
 
@@ -278,6 +304,7 @@ std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
   write_optimizer(command, config);
   const std::string dtype = command.dtype.value_or("bf16");
   if (dtype != "fp32") config[dtype == "fp16" ? "fp16" : "bf16"] = {{"enabled", true}};
+  if (dtype == "bf16") write_gradients(command, config);
   if (command.tensor.value_or(1) > 1)
     config["tensor_parallel"] = {{"autotp_size", *command.tensor}};
   if (command.expert.value_or(1) > 1) {

@@ -92,6 +92,7 @@ struct TrainingCommand {
   std::optional<std::uint32_t> recompute_together;  // with `full`: layers restored at a time
   std::optional<std::uint32_t> offload_layers;      // to host memory: the first of each stage
   std::optional<Optimizer> optimizer;
+  std::optional<Precision> gradients;         // that are kept
   std::optional<std::uint32_t> zero;          // ZeRO level
   std::optional<std::uint32_t> shard_groups;  // of data replicas
   std::optional<std::uint32_t> microbatches;  // of a replica and iteration; else by global_batch

@@ -94,6 +94,7 @@ MemorySection usual_memory(const ModelSection& model, const TrainingCommand& com
   memory.shard_groups = command.shard_groups;
   if (!model.by_kind()) return memory;
   memory.optimizer = command.optimizer.value_or(Optimizer::adam);
+  memory.gradients = command.gradients;
   memory.precision = usual_precision(model.dtype.value_or("bf16"));
   return memory;
 }

@@ -56,7 +56,7 @@ void check_communication(const json& section) {
 
 void check_conflicts(const nlohmann::json& section) {
   if (!section.contains("bytes_per_parameter")) return;
-  for (const char* key : {"optimizer", "precision"}) {
+  for (const char* key : {"optimizer", "precision", "gradients"}) {
     if (!section.contains(key)) continue;
     throw InputError(
         fmt::format("/memory/{}", key),
@@ -251,6 +251,8 @@ const Fields& memory_fields() {
                             "moments"),
        field<&M::precision>("precision", words({"bf16", "fp16", "fp32"}),
                             "of parameters; gradients are fp16 with fp16, else fp32; default bf16"),
+       field<&M::gradients>("gradients", words({"bf16", "fp16", "fp32"}),
+                            "that are kept, and sent so; default as with precision"),
        field<&M::bytes_per_parameter>("bytes_per_parameter",
                                       object_of(fields_of(BytesPerParameter{}))),
        field<&M::zero>("zero", whole(0, 3),

@@ -138,7 +138,8 @@ struct MemorySection {
   MemoryPolicy policy = MemoryPolicy::finding;
   Optimizer optimizer = Optimizer::none;
   Precision precision = Precision::bf16;
-  std::optional<BytesPerParameter> bytes_per_parameter;  // instead of these two
+  std::optional<Precision> gradients;  // that are kept; default: fp16 with fp16, else fp32
+  std::optional<BytesPerParameter> bytes_per_parameter;  // instead of these three
   std::uint32_t zero = 0;
   std::optional<std::uint32_t> shard_groups;     // of data replicas, with ZeRO; default 1
   std::optional<double> gathered_bytes;          // of parameters at a time, with ZeRO-3

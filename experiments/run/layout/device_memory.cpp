@@ -29,7 +29,11 @@ constexpr double communicator_bytes = 688e6;
 
 BytesPerParameter kept_of(const MemorySection& section) {
   if (section.bytes_per_parameter) return *section.bytes_per_parameter;
-  return bytes_per_parameter(section.precision, section.optimizer);
+  BytesPerParameter kept = bytes_per_parameter(section.precision, section.optimizer);
+  if (section.gradients && kept.gradient > 0) {
+    kept.gradient = *section.gradients == Precision::fp32 ? 4 : 2;
+  }
+  return kept;
 }
 
 /// Values of the machine; a stated overhead is certain.

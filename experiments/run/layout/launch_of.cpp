@@ -54,6 +54,7 @@ void take_memory(const Scenario& scenario, const Layout& layout, TrainingCommand
   if (recompute.together > 1) command.recompute_together = recompute.together;
   if (layout.offloaded_layers > 0) command.offload_layers = layout.offloaded_layers;
   command.optimizer = scenario.memory.optimizer;
+  command.gradients = scenario.memory.gradients;
   command.zero = layout.memory.zero;
   command.shard_groups = layout.memory.shard_groups;
 }

@@ -75,6 +75,9 @@ std::vector<std::string> training_left_out(const TrainingLaunch& launch) {
   if (launch.command.optimizer == Optimizer::none) {
     left_out.emplace_back("/memory/optimizer=none");
   }
+  if (launch.command.gradients == Precision::bf16) {
+    left_out.emplace_back("/memory/gradients=bf16");
+  }
   if (!launch.overlaps_sums && launch.command.overlap_gathers.value_or(false)) {
     left_out.emplace_back("/parallel/overlap_gathers=true without the overlap of sums");
   }

@@ -47,6 +47,7 @@ class Writer {
       all.push_back(
           fmt::format("/memory/optimizer={}", names[static_cast<std::size_t>(optimizer)]));
     }
+    if (command_.gradients == Precision::bf16) all.emplace_back("/memory/gradients=bf16");
     if (!launch_.overlaps_sums) all.emplace_back("/parallel/overlap_sums=false");
     all.insert(all.end(), launch_.of_megatron.begin(), launch_.of_megatron.end());
     all.insert(all.end(), launch_.of_none.begin(), launch_.of_none.end());

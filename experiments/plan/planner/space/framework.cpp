@@ -157,6 +157,16 @@ void take_operators(const Framework& framework, TrainingTask& task) {
                        fmt::format("/recompute/operators={}", framework.operators));
 }
 
+/// Gradients of bf16 are bf16 at every ZeRO level, unless settings say what is kept.
+void take_gradients(const Framework& framework, TrainingTask& task) {
+  if (!framework.sums_narrow || task.dtype != "bf16") return;
+  const bool stated = std::ranges::any_of(task.settings, [](const std::string& text) {
+    return text.starts_with("/memory=") || text.starts_with("/memory/bytes_per_parameter") ||
+           text.starts_with("/memory/gradients") || text.starts_with("/memory/precision");
+  });
+  if (!stated) task.settings.insert(task.settings.begin(), "/memory/gradients=bf16");
+}
+
 /// Kernels of the framework price its layouts; a stated stack, or constants of one, are the user's.
 void take_stack_of(const Framework& framework, const Catalogue& catalogue, TrainingTask& task) {
   Scenario plain = parse_scenario(layout_document(task, stated_layout(task)), task.source);
@@ -176,6 +186,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .cuts = "even",
       .dtypes = "bf16, fp16, fp32",
       .stack = "fsdp-eager",  // PyTorch's own kernels, one by one
+      .sums_narrow = true,
       .unknown_schedule = "deepspeed does not run the schedule",
       .unknown_overlap = "deepspeed does not overlap so",
       .unknown_offload = "deepspeed does not offload layers",
@@ -275,6 +286,7 @@ void set_framework(const Framework* framework, const Catalogue& catalogue, Train
                                  framework->name, task.dtype, framework->dtypes));
   }
   take_operators(*framework, task);
+  take_gradients(*framework, task);
   take_stack_of(*framework, catalogue, task);
 }
 

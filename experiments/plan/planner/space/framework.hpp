@@ -26,6 +26,7 @@ struct Framework {
   std::string_view operators = {};   // of selective recomputation, as JSON; empty: as asked
   std::string_view dtypes;
   std::string_view stack;               // of its kernels, where that was measured on a device
+  bool sums_narrow = false;             // gradients are kept in the type of weights
   bool recomputes_some_layers = false;  // of each stage
   bool offloads_layers = false;         // the first of each stage, without a pipeline
   bool hides_experts = false;           // behind the other microbatch of interleaved 1F1B

@@ -73,6 +73,40 @@ TEST_CASE(
         "/zero_optimization/stage: a pipeline runs with ZeRO-0 and ZeRO-1");
 }
 
+TEST_CASE("DeepSpeed: gradients of bf16 are bf16 with ZeRO, and fp32 without, or as stated") {
+  const auto config = [](int zero, const std::string& more = "") {
+    return fmt::format(R"({{"zero_optimization": {{"stage": {}}}, "bf16": {{"enabled": true}}{}}})",
+                       zero, more);
+  };
+  const auto stated = [](const std::string& type) {
+    return fmt::format(R"(, "data_types": {{"grad_accum_dtype": "{}"}})", type);
+  };
+  const auto gradients = [](const std::string& text) {
+    return parse_model_file(text).command.gradients;
+  };
+  CHECK_FALSE(gradients(config(0)));
+  CHECK(gradients(config(1)) == Precision::bf16);
+  CHECK(gradients(config(3)) == Precision::bf16);
+  CHECK(gradients(config(1, stated("fp32"))) == Precision::fp32);
+  CHECK(gradients(config(0, stated("bf16"))) == Precision::bf16);
+  CHECK(refusal_of_model(config(2, stated("fp32"))) ==
+        "/data_types/grad_accum_dtype: fp32 gradients of bf16 go with ZeRO-0 and ZeRO-1");
+  const Scratch scratch;
+  const auto kept = [&](const std::string& text) {
+    scratch.file("ds.json", text);
+    return settle(parse_scenario(
+                      R"({"hardware": {"name": "dgx-h100", "devices": 8},
+            "model": {"command": "ds.json", "sequence": 4096, "microbatch": 1, "file": ")" +
+                          std::string(PENSTOCK_ROOT) +
+                          R"(/experiments/models/llama-3.1-8b.json"}})",
+                      scratch.path("scenario.json")))
+        .memory.kept;
+  };
+  CHECK(kept(config(1)).gradient == 2);
+  CHECK(kept(config(1)).optimizer == 12);  // master weights and two moments
+  CHECK(kept(config(0)).gradient == 4);
+}
+
 TEST_CASE("DeepSpeed: older keys are read or refused, and what is not read is named") {
   const auto dtype = [](const std::string& keys) {
     return parse_model_file(R"({"zero_optimization": {"stage": 1}, )" + keys + "}").command.dtype;
