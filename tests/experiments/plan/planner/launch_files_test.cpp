@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/input/scenario/settle_hardware.hpp"
 #include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/run/layout/launch_of.hpp"
 #include "experiments/run/layout/layout.hpp"
+#include "hardware_models/links/wiring.hpp"
 #include "tests/support/plans.hpp"
 #include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
@@ -74,16 +77,28 @@ void check_same(const Layout& back, const Layout& layout) {
   CHECK(back.recompute.together == layout.recompute.together);
 }
 
-void check_layout(const TrainingTask& task, const JudgedLayout& judged) {
+/// What the layouts of a task share: files that scenarios name, the machine and its links.
+struct Shared {
+  KnownSections known;
+  MachinesByName machines{1};
+  std::shared_ptr<Clusters> clusters = std::make_shared<Clusters>();
+
+  Layout settled(const Scenario& scenario) {
+    return settle(scenario,
+                  {.catalogue = &catalogue(), .machines = &machines, .clusters = clusters});
+  }
+};
+
+void check_layout(const TrainingTask& task, const JudgedLayout& judged, Shared& shared) {
   CAPTURE(text_of(judged.choice));
   const Scratch scratch;
-  const Scenario scenario =
-      parse_scenario(layout_document(task, judged.choice), scratch.path("layout.json"));
-  const Layout layout = settle(scenario, {.catalogue = &catalogue()});
+  const Scenario scenario = scenario_from(
+      nlohmann::json::parse(layout_document(task, judged.choice)), task.source, shared.known);
+  const Layout layout = shared.settled(scenario);
   const std::string command = write_files(scenario, layout, *task.framework, scratch);
   const Scenario back = scenario_from(scenario_of(task, command), scratch.path("back.json"));
-  check_same(settle(back, {.catalogue = &catalogue()}), layout);
-  const Trial trial = try_layout(back, catalogue(), std::make_shared<Clusters>());
+  check_same(shared.settled(back), layout);
+  const Trial trial = try_layout(back, catalogue(), shared.clusters);
   CHECK(trial.refusal == "");
   CHECK(trial.makespan == judged.trial.makespan);
   CHECK(trial.peak_bytes == judged.trial.peak_bytes);
@@ -105,7 +120,8 @@ std::size_t check_read_back(const StartedCase& one, const std::string& framework
       planned(task, {.space = {.only = Restrictions(one.only),
                                .partitions = {"even", "even_with_ends", "balanced", "simulated"}},
                      .best = 6});
-  for (const JudgedLayout& judged : plan.fitting) check_layout(task, judged);
+  Shared shared;
+  for (const JudgedLayout& judged : plan.fitting) check_layout(task, judged, shared);
   return plan.fitting.size();
 }
 
