@@ -13,9 +13,9 @@ namespace penstock {
 namespace {
 
 /// The lines of a command.
-class Writer {
+class ScriptWriter {
  public:
-  explicit Writer(const TrainingLaunch& launch) : launch_(launch), command_(launch.command) {}
+  explicit ScriptWriter(const TrainingLaunch& launch) : launch_(launch), command_(launch.command) {}
 
   std::string written() {
     text_ = fmt::format(
@@ -117,6 +117,8 @@ const TitanSchedule* titan_schedule(std::string_view rule) {
   return known == titan_schedules.end() ? nullptr : &*known;
 }
 
-std::string torchtitan_script(const TrainingLaunch& launch) { return Writer(launch).written(); }
+std::string torchtitan_script(const TrainingLaunch& launch) {
+  return ScriptWriter(launch).written();
+}
 
 }  // namespace penstock
