@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "experiments/run/layout/training.hpp"
+#include "sim/base/time_sum.hpp"
 #include "sim/report/memory.hpp"
 
 namespace penstock {
@@ -18,9 +19,9 @@ bool is_of_part(const RunResult& result, Stage stage, bool module) {
   return !result.plan->modules[index(stage)].empty() == module;
 }
 
-Time busy_time(const RunResult& result, bool module) {
+TimeSum busy_time(const RunResult& result, bool module) {
   const Plan& plan = *result.plan;
-  Time busy{};
+  TimeSum busy;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
     if (plan.is_link(work.resource) || !is_of_part(result, work.stage, module)) continue;
@@ -50,7 +51,7 @@ PartReport part_report(const RunResult& result, bool module, const PartRanks& ra
   for (std::uint32_t rank = ranks.first; rank < ranks.end; ++rank) {
     idle += to_us(result.report->makespan - result.report->ranks[rank].busy);
   }
-  part.busy = to_us(busy_time(result, module)) / all;
+  part.busy = us_of(busy_time(result, module)) / all;
   part.bubble = idle / all;
   part.peak_bytes = peak_bytes(result, module);
   return part;

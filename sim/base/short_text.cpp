@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-std::string short_time_text(Time time, TimeUnit unit) {
+std::string short_time_text(TimeSum time, TimeUnit unit) {
   const double value =
       static_cast<double>(time.picoseconds) / static_cast<double>(unit.picoseconds);
   const double size = std::abs(value);
@@ -19,8 +19,8 @@ std::string short_time_text(Time time, TimeUnit unit) {
   return text;
 }
 
-std::string short_time_text(Time time) {
-  const TimeUnit unit = unit_for(time < Time{} ? Time{} - time : time);
+std::string short_time_text(TimeSum time) {
+  const TimeUnit unit = unit_for(within_clock(magnitude(time)));
   return fmt::format("{} {}", short_time_text(time, unit), unit.name);
 }
 

@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "sim/base/time_sum.hpp"
+
 namespace penstock {
 namespace {
 
@@ -134,7 +136,8 @@ Passages passages_of(const Plan& plan, const Timeline& timeline) {
 }  // namespace
 
 Bubble bubble_of(const Report& report) {
-  Time busy{}, busiest{}, longest_span{};
+  TimeSum busy;
+  Time busiest{}, longest_span{};
   for (const RankReport& rank : report.ranks) {
     busy += rank.busy;
     busiest = std::max(busiest, rank.busy);
@@ -142,7 +145,7 @@ Bubble bubble_of(const Report& report) {
   }
   Bubble bubble;
   if (report.makespan == Time{}) return bubble;
-  const auto ps = [](Time time) { return static_cast<double>(time.picoseconds); };
+  const auto ps = [](TimeSum time) { return static_cast<double>(time.picoseconds); };
   const double ranks = static_cast<double>(report.ranks.size());
   bubble.of_makespan = 1 - ps(busy) / (ranks * ps(report.makespan));
   // Ranks without any work have no ideal to compare with.

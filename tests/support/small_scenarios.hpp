@@ -43,6 +43,15 @@ inline const std::string scenario_with_slow_replica = R"({
   "schedule": { "name": "1f1b", "microbatches": 4 },
   "chance":   { "stragglers": [ {"rank": 1, "factor": 3, "replica": 1} ] } })";
 
+/// Twelve ranks and one microbatch: eleven wait 1e12 us for the first, together longer than the
+/// clock.
+inline std::string scenario_idle_beyond_clock() {
+  std::string stages = R"({"forward_us": 1e12, "backward_us": 0})";
+  for (int rank = 1; rank < 12; ++rank) stages += R"(, {"forward_us": 0, "backward_us": 0})";
+  return R"({"model": {"stages": [)" + stages +
+         R"(]}, "schedule": {"name": "gpipe", "microbatches": 1}})";
+}
+
 /// The error of a scenario called s.json after some settings; "makespan 15" when there is none.
 inline std::string outcome_of(const std::string& text,
                               const std::vector<std::string>& settings = {}) {

@@ -242,8 +242,8 @@ class Comparer {
       OwnDifferences& own = is_transfer(work.pass) ? result_.transfers : result_.actions;
       if (over(op.duration())) ++own.durations;
       if (over(op.wait)) ++own.waits;
-      add_within_clock(own.duration, op.duration());
-      add_within_clock(own.wait, op.wait);
+      own.duration += op.duration();
+      own.wait += op.wait;
     }
   }
 

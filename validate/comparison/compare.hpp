@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/base/time_sum.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "validate/comparison/task_match.hpp"
@@ -84,9 +85,9 @@ struct Spread {
 /// Differences that ops caused themselves rather than inherited.
 struct OwnDifferences {
   std::uint64_t durations = 0;  // ops with another duration
-  Time duration{};              // total of these differences
+  TimeSum duration;             // total of these differences
   std::uint64_t waits = 0;
-  Time wait{};
+  TimeSum wait;
 };
 
 /// The comparison of two runs.

@@ -19,9 +19,9 @@ bool knows_causes(const Plan& plan, const Timeline& timeline) {
 void add_transfer(const Timeline& timeline, const Readiness& readiness, TaskId task,
                   LinkUse& link) {
   ++link.transfers;
-  add_within_clock(link.waiting, timeline.begin[task] - readiness.at[task]);
-  add_within_clock(link.moving, timeline.end[task] - timeline.begin[task]);
-  if (!timeline.slowed.empty()) add_within_clock(link.slowed, timeline.slowed[task]);
+  link.waiting += timeline.begin[task] - readiness.at[task];
+  link.moving += timeline.end[task] - timeline.begin[task];
+  if (!timeline.slowed.empty()) link.slowed += timeline.slowed[task];
 }
 
 TaskId last_to_end(const Timeline& timeline) {
@@ -68,18 +68,18 @@ MakespanChange makespan_change(const RunView& a, const RunView& b,
     at.a = partner[at.b];
     if (at.a != no_task) {
       const Time end_a = a.timeline.end[at.a], end_b = b.timeline.end[at.b];
-      add_within_clock(change.rest, until_b - end_b);
-      add_within_clock(change.rest, end_a - until_a);
+      change.rest += until_b - end_b;
+      change.rest += end_a - until_a;
       until_a = a.timeline.begin[at.a];
       until_b = b.timeline.begin[at.b];
       ChangePart& part = parts[a.plan.work[at.a]];
       ++part.ops;
-      add_within_clock(part.change, end_b - until_b);
-      add_within_clock(part.change, until_a - end_a);
+      part.change += end_b - until_b;
+      part.change += until_a - end_a;
     }
     at.b = b.ready.by[at.b];
   }
-  add_within_clock(change.rest, until_b - until_a);
+  change.rest += until_b - until_a;
   for (std::uint32_t work = 0; work < parts.size(); ++work) {
     parts[work].work = work;
     if (parts[work].change != Time{}) change.parts.push_back(parts[work]);

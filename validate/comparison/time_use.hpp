@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/base/time_sum.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/idle.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -18,12 +19,12 @@ struct RankUse {
   IdleCauses idle_by_cause;
 };
 
-/// How transfers of a link spent their time. Sums saturate at the end of the clock.
+/// How transfers of a link spent their time.
 struct LinkUse {
   std::uint64_t transfers = 0;
-  Time waiting{};  // from arrival of inputs to begin
-  Time moving{};   // from begin to arrival
-  Time slowed{};   // of `moving`: due to other transfers
+  TimeSum waiting;  // from arrival of inputs to begin
+  TimeSum moving;   // from begin to arrival
+  TimeSum slowed;   // of `moving`: due to other transfers
 };
 
 /// Where the time of a run went.
@@ -47,13 +48,13 @@ struct RunView {
 struct ChangePart {
   std::uint32_t work = 0;
   std::uint32_t ops = 0;
-  Time change{};
+  TimeSum change;
 };
 
 /// Why the makespans of two runs differ. Parts and rest add up to the difference.
 struct MakespanChange {
   std::vector<ChangePart> parts;  // changed durations, largest first
-  Time rest{};                    // waits, changed orders, and tasks of one run only
+  TimeSum rest;                   // waits, changed orders, and tasks of one run only
 };
 
 /// Follows the second run back from its last end along the inputs that arrived last, and compares

@@ -10,6 +10,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/causes/causes.hpp"
 #include "experiments/show/results/run_summary.hpp"
+#include "sim/base/time_sum.hpp"
 #include "validate/statistics/summary.hpp"
 
 namespace penstock {
@@ -110,7 +111,7 @@ void Proof::gaps() {
   cause_.op = largest([&](TaskId task) { return to_us(step_.gap[task]); });
   if (cause_.op == no_task) return;
   cause_.rank = rank_of_task(plan_, cause_.op);
-  Time all{}, own{};
+  TimeSum all, own;
   for (TaskId task = 0; task < plan_.tasks(); ++task) {
     all += step_.gap[task];
     if (rank_of_task(plan_, task) == *cause_.rank) own += step_.gap[task];
@@ -118,7 +119,7 @@ void Proof::gaps() {
   cause_.proof = fmt::format("{} on {} began {} after it could; rank {} has {} of all gaps",
                              task(cause_.op), place_text(plan_, plan_.class_of(cause_.op).resource),
                              length_text(step_.gap[cause_.op]), *cause_.rank,
-                             percent_text(to_us(own) / to_us(all)));
+                             percent_text(us_of(own) / us_of(all)));
 }
 
 void Proof::replicas() {

@@ -75,9 +75,9 @@ ordered_json first_order_json(const Plan& a, const Plan& b, const Comparison& co
 
 ordered_json own_json(const OwnDifferences& own) {
   return {{"durations", own.durations},
-          {"duration_us", to_us(own.duration)},
+          {"duration_us", us_of(own.duration)},
           {"waits", own.waits},
-          {"wait_us", to_us(own.wait)}};
+          {"wait_us", us_of(own.wait)}};
 }
 
 ordered_json change_json(const Plan& plan, const MakespanChange& change) {
@@ -87,9 +87,9 @@ ordered_json change_json(const Plan& plan, const MakespanChange& change) {
             {"stage", index(work.stage)},
             {"where", place_text(plan, work.resource)},
             {"ops", part.ops},
-            {"change_us", to_us(part.change)}};
+            {"change_us", us_of(part.change)}};
   };
-  return {{"durations", list_json(change.parts, of_part)}, {"rest_us", to_us(change.rest)}};
+  return {{"durations", list_json(change.parts, of_part)}, {"rest_us", us_of(change.rest)}};
 }
 
 ordered_json reasons_json(const Comparison& comparison) {
@@ -137,9 +137,9 @@ ordered_json ranks_json(const Comparison& comparison) {
 
 ordered_json link_json(const LinkUse& link) {
   return {{"transfers", link.transfers},
-          {"waiting_us", to_us(link.waiting)},
-          {"moving_us", to_us(link.moving)},
-          {"slowed_us", to_us(link.slowed)}};
+          {"waiting_us", us_of(link.waiting)},
+          {"moving_us", us_of(link.moving)},
+          {"slowed_us", us_of(link.slowed)}};
 }
 
 ordered_json links_json(const Plan& plan_a, const Plan& plan_b, const Comparison& comparison) {

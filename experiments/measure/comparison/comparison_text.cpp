@@ -7,6 +7,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/show/results/run_summary.hpp"
+#include "sim/base/time_sum.hpp"
 #include "sim/report/idle.hpp"
 #include "validate/comparison/readiness.hpp"
 
@@ -25,9 +26,9 @@ struct ComparisonWords {
   const Plan& plan_a() const { return run_a.recording.plan; }
   const Plan& plan_b() const { return run_b.recording.plan; }
 
-  std::string time(Time time) const { return short_time_text(time, unit); }
+  std::string time(TimeSum time) const { return short_time_text(time, unit); }
   /// With its sign: "+0.5".
-  std::string change(Time change) const { return (change > Time{} ? "+" : "") + time(change); }
+  std::string change(TimeSum change) const { return (change > Time{} ? "+" : "") + time(change); }
   /// Where an op runs in A: "rank 2".
   std::string where(const OpDifference& op) const {
     return place_text(plan_a(), plan_a().class_of(op.task.a).resource);
@@ -176,16 +177,17 @@ std::string first_difference_text(const ComparisonWords& words) {
 }
 
 /// A row of the table of times, unless both times are zero.
-void add_time(const ComparisonWords& words, std::string name, Time a, Time b, TableRows& rows) {
-  if (a == Time{} && b == Time{}) return;
+void add_time(const ComparisonWords& words, std::string name, TimeSum a, TimeSum b,
+              TableRows& rows) {
+  if (a == TimeSum{} && b == TimeSum{}) return;
   rows.push_back({std::move(name), words.time(a), words.time(b), words.change(b - a)});
 }
 
 /// One kind of time, summed over all ranks or links.
 template <class Parts, class Get>
-Time total(const Parts& parts, Get get) {
-  Time sum{};
-  for (const auto& part : parts) add_within_clock(sum, get(part));
+TimeSum total(const Parts& parts, Get get) {
+  TimeSum sum;
+  for (const auto& part : parts) sum += get(part);
   return sum;
 }
 
@@ -274,9 +276,9 @@ std::string furthest_text(const ComparisonWords& words) {
 struct KindDifference {
   std::uint32_t work = 0;  // the work class in A
   std::uint32_t ops = 0;
-  Time duration{};
-  Time wait{};
-  Time size() const { return std::max(magnitude(duration), magnitude(wait)); }
+  TimeSum duration;
+  TimeSum wait;
+  TimeSum size() const { return std::max(magnitude(duration), magnitude(wait)); }
 };
 
 /// The kinds of ops whose own durations or waits differ, largest difference first.
@@ -287,8 +289,8 @@ std::vector<KindDifference> differing_kinds(const Plan& plan, const Comparison& 
     KindDifference& kind = kinds[plan.work[op.task.a]];
     kind.work = plan.work[op.task.a];
     ++kind.ops;
-    add_within_clock(kind.duration, op.duration());
-    add_within_clock(kind.wait, op.wait);
+    kind.duration += op.duration();
+    kind.wait += op.wait;
   }
   std::erase_if(kinds, [](const KindDifference& kind) { return kind.ops == 0; });
   std::ranges::stable_sort(kinds, std::greater{}, &KindDifference::size);
@@ -326,13 +328,13 @@ std::string makespan_text(const ComparisonWords& words) {
   const Time total = words.comparison.use_b.makespan - words.comparison.use_a.makespan;
   if (change.parts.empty()) return "";
   TableRows rows;
-  Time rest = change.rest;
+  TimeSum rest = change.rest;
   for (const ChangePart& part : change.parts) {
     if (rows.size() < most_rows) {
       rows.push_back({words.change(part.change),
                       fmt::format("{}, {}", kind_text(plan, part.work), counted(part.ops, "op"))});
     } else {
-      add_within_clock(rest, part.change);
+      rest += part.change;
     }
   }
   const bool cut = change.parts.size() > most_rows;

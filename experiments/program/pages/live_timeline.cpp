@@ -14,6 +14,7 @@
 #include "experiments/show/pictures/palette.hpp"
 #include "experiments/show/results/run_summary.hpp"
 #include "sim/report/idle.hpp"
+#include "sim/report/idle_sums.hpp"
 
 namespace penstock {
 namespace {
@@ -239,7 +240,7 @@ std::string legend_of(const Plan& plan, const Timeline& timeline) {
   for (const WorkClass& work : plan.classes) {
     seen[static_cast<std::size_t>(work.pass)] = plan.class_names.empty();
   }
-  IdleCauses idle;
+  IdleSums idle;
   for (const IdleCauses& of_rank : idle_causes(plan, timeline)) idle += of_rank;
   std::string text;
   for (std::size_t p = 0; p < pass_count; ++p) {

@@ -12,7 +12,9 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/changes/scenario_changes.hpp"
 #include "experiments/show/explanation/explanation.hpp"
+#include "sim/base/time_sum.hpp"
 #include "sim/report/idle.hpp"
+#include "sim/report/idle_sums.hpp"
 #include "sim/report/report.hpp"
 
 namespace penstock {
@@ -20,10 +22,12 @@ namespace {
 
 constexpr double worth_saying = 0.01;  // as a share of the run
 
-double of_makespan(Time part, const Report& report) { return to_us(part) / to_us(report.makespan); }
+double of_makespan(TimeSum part, const Report& report) {
+  return us_of(part) / to_us(report.makespan);
+}
 
 /// A share of the time of all ranks.
-double of_all_ranks(Time part, const Report& report) {
+double of_all_ranks(TimeSum part, const Report& report) {
   return of_makespan(part, report) / static_cast<double>(report.ranks.size());
 }
 
@@ -134,8 +138,9 @@ bool gains_by_microbatches(const Layout& layout) {
 }
 
 Advice fill_and_drain(const RunResult& result, const Explanation& explanation) {
-  const double ends =
-      of_all_ranks(explanation.idle.warmup + explanation.idle.drain, *result.report);
+  const double ends = of_all_ranks(
+      time_of(explanation.idle, IdleCause::warmup) + time_of(explanation.idle, IdleCause::drain),
+      *result.report);
   return {ends, fmt::format("warm-up and drain idle {} of all ranks' time: use more microbatches{}",
                             percent_text(ends),
                             takes_more_chunks(result.layout) ? " or more chunks per rank" : "")};
@@ -152,7 +157,7 @@ std::string longest_wait(const Report& report, Time IdleCauses::*cause) {
 
 Advice dependencies(const RunResult& result, const Explanation& explanation) {
   const Report& report = *result.report;
-  const double idle = of_all_ranks(explanation.idle.dependency, report);
+  const double idle = of_all_ranks(time_of(explanation.idle, IdleCause::dependency), report);
   return {idle, fmt::format("waiting for actions of other ranks idles {} of all ranks' time; {}: "
                             "{}use {}another order",
                             percent_text(idle), longest_wait(report, &IdleCauses::dependency),
@@ -200,7 +205,7 @@ std::string busiest_link(const RunResult& result) {
 Advice contention(const RunResult& result, const Explanation& explanation) {
   const Report& report = *result.report;
   if (report.links.empty()) return {0, ""};
-  const double idle = of_all_ranks(explanation.idle.contention, report);
+  const double idle = of_all_ranks(time_of(explanation.idle, IdleCause::contention), report);
   const double on_path = of_makespan(explanation.waits.contention, report);
   return {std::max(idle, on_path),
           fmt::format("contention idles {} of all ranks' time and takes {} of the critical path; "
@@ -209,7 +214,7 @@ Advice contention(const RunResult& result, const Explanation& explanation) {
 }
 
 Advice memory(const Explanation& explanation, const Report& report) {
-  const double idle = of_all_ranks(explanation.idle.memory, report);
+  const double idle = of_all_ranks(time_of(explanation.idle, IdleCause::memory), report);
   const double on_path = of_makespan(explanation.waits.memory, report);
   return {std::max(idle, on_path),
           fmt::format("waiting for memory idles {} of all ranks' time and takes {} of the critical "

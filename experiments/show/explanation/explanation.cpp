@@ -170,7 +170,8 @@ RunResult run_of_recording(Recording recording) {
 Explanation explain_recorded(const RunResult& run) {
   Explanation explanation = explain_times(run);
   explanation.notes = run.notes;
-  if (explanation.waits.contention > Time{} || explanation.idle.contention > Time{}) {
+  if (explanation.waits.contention > Time{} ||
+      time_of(explanation.idle, IdleCause::contention) > Time{}) {
     explanation.notes.emplace_back(
         "a recording does not say whether transfers wait for their receivers, or how many may be "
         "under way: contention includes such waits, which no bandwidth shortens");

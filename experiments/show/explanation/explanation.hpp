@@ -10,6 +10,7 @@
 #include "experiments/show/explanation/sensitivity.hpp"
 #include "sim/report/critical_path.hpp"
 #include "sim/report/idle.hpp"
+#include "sim/report/idle_sums.hpp"
 #include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
@@ -40,7 +41,7 @@ struct Explanation {
   PathWaits waits;                // of the path; shares and waits add up to the makespan
   std::vector<Sensitivity> sensitivity;
   std::vector<IdleGap> gaps;  // longest first
-  IdleCauses idle;            // of all ranks
+  IdleSums idle;              // of all ranks
   // Changes that make the step shorter, fastest first, and what runs now, if tried. Of a run that
   // does not fit those that make it fit or, without any, that reduce its peak.
   std::vector<TriedChange> changes;

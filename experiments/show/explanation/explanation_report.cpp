@@ -10,7 +10,9 @@
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "experiments/show/results/run_summary.hpp"
+#include "sim/base/time_sum.hpp"
 #include "sim/report/idle.hpp"
+#include "sim/report/idle_sums.hpp"
 
 namespace penstock {
 namespace {
@@ -70,7 +72,7 @@ std::string lines_left_out(std::size_t all, const char* what) {
   return fmt::format("({} more {}; --json has all)\n", all - most_lines, what);
 }
 
-using NamedTimes = std::vector<std::pair<const char*, Time>>;
+using NamedTimes = std::vector<std::pair<const char*, TimeSum>>;
 
 /// "dependency 7.7, transfer 0.34": the times that are not zero.
 std::string times_text(const NamedTimes& times, TimeUnit unit) {
@@ -80,7 +82,8 @@ std::string times_text(const NamedTimes& times, TimeUnit unit) {
   });
 }
 
-std::string causes_text(const IdleCauses& idle, TimeUnit unit) {
+template <class Causes>
+std::string causes_text(const Causes& idle, TimeUnit unit) {
   NamedTimes times;
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     const auto cause = static_cast<IdleCause>(c);
@@ -117,8 +120,8 @@ std::string path_text(const RunResult& result, const Explanation& explanation, T
 }
 
 std::string shares_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
-  const auto cells = [&](Time time, std::string what) -> TableRow {
-    return {short_time_text(time, unit), percent_text(to_us(time) / to_us(result.report->makespan)),
+  const auto cells = [&](TimeSum time, std::string what) -> TableRow {
+    return {short_time_text(time, unit), percent_text(us_of(time) / to_us(result.report->makespan)),
             std::move(what)};
   };
   const auto of_share = [&](const PathShare& share) {
@@ -188,7 +191,7 @@ std::string gaps_text(const RunResult& result, const Explanation& explanation, T
             short_time_text(gap.end, unit),     short_time_text(gap.end - gap.begin, unit),
             causes_text(gap.causes, unit),      waited_for(*result.plan, gap)};
   };
-  const Time idle = explanation.idle.total();
+  const TimeSum idle = explanation.idle.total();
   std::string text =
       fmt::format("idle gaps, longest first: {} in all\n", short_time_text(idle, unit));
   if (idle != Time{}) {
@@ -258,7 +261,7 @@ ordered_json explanation_json(const RunResult& result, const Explanation& explan
       {"critical_path_contention_us", to_us(explanation.waits.contention)},
       {"critical_path_slowdown_us", to_us(explanation.waits.slowdown)},
       {"sensitivity", list_json(explanation.sensitivity, of_sensitivity)},
-      {"idle_us", to_us(explanation.idle.total())},
+      {"idle_us", us_of(explanation.idle.total())},
       {"idle_by_cause_us", causes_json(explanation.idle)},
       {"gaps", list_json(explanation.gaps, of_gap)},
       {"now",

@@ -139,10 +139,16 @@ ordered_json memory_json(const BytesByKind& bytes) {
 }
 
 ordered_json causes_json(const IdleCauses& causes) {
-  return {{"warmup", to_us(causes.warmup)},         {"drain", to_us(causes.drain)},
-          {"dependency", to_us(causes.dependency)}, {"contention", to_us(causes.contention)},
-          {"transfer", to_us(causes.transfer)},     {"memory", to_us(causes.memory)},
-          {"launch", to_us(causes.launch)}};
+  IdleSums sums;
+  return causes_json(sums += causes);
+}
+
+ordered_json causes_json(const IdleSums& causes) {
+  const auto of = [&](IdleCause cause) { return us_of(time_of(causes, cause)); };
+  return {{"warmup", of(IdleCause::warmup)},         {"drain", of(IdleCause::drain)},
+          {"dependency", of(IdleCause::dependency)}, {"contention", of(IdleCause::contention)},
+          {"transfer", of(IdleCause::transfer)},     {"memory", of(IdleCause::memory)},
+          {"launch", of(IdleCause::launch)}};
 }
 
 ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "experiments/run/run.hpp"
+#include "sim/report/idle.hpp"
+#include "sim/report/idle_sums.hpp"
 
 namespace penstock {
 
@@ -22,6 +24,7 @@ nlohmann::ordered_json judged_json(const JudgedMemory& memory);
 nlohmann::ordered_json task_json(const Plan& plan, TaskId task);
 nlohmann::ordered_json memory_json(const BytesByKind& bytes);
 nlohmann::ordered_json causes_json(const IdleCauses& causes);
+nlohmann::ordered_json causes_json(const IdleSums& causes);
 nlohmann::ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,
                                           const std::vector<PathStep>& path);
 /// At most 10,000 microbatches, of the replica that is shown.

@@ -22,6 +22,7 @@
 #include "sim/base/numbers.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/report/idle.hpp"
+#include "sim/report/idle_sums.hpp"
 
 namespace penstock {
 namespace {
@@ -271,14 +272,14 @@ std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& tim
                      const std::string& title, const PictureOptions& options,
                      const TimelineExplanation& explanation) {
   const Time end = makespan(plan, timeline);
-  IdleCauses idle;
+  IdleSums idle;
   for (const IdleCauses& of_rank : idle_causes(plan, timeline)) idle += of_rank;
   const double all = to_us(end) * plan.ranks;
   const TimeUnit unit = unit_for(end);
   std::string subtitle =
       fmt::format("{} {} {}", makespan_name(plan), time_text(end, unit), unit.name);
   if (plan.class_names.empty()) {
-    subtitle += ", bubble " + percent_text(all == 0 ? 0 : to_us(idle.total()) / all);
+    subtitle += ", bubble " + percent_text(all == 0 ? 0 : us_of(idle.total()) / all);
   }
   return draw_timeline(format, plan, timeline,
                        {.title = title,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gui/models/facts/facts.hpp"
+#include "sim/base/time_sum.hpp"
 
 namespace penstock {
 
@@ -17,16 +18,16 @@ struct AreaRow {
   std::uint32_t key = 0;  // the pass, stage or cause; ops with names: the first class of its name
   std::string name{};     // "forward", "stage 2", "idle: transfer"
   std::uint64_t count = 0;
-  std::int64_t sum = 0;  // of the parts that lie in the area
+  WideInteger sum = 0;  // of the parts that lie in the area
   // Of whole ops and gaps, also what lies outside.
-  std::int64_t whole = 0;
+  WideInteger whole = 0;
   std::int64_t shortest = 0;
   std::int64_t longest = 0;
   /// How many have which length, in equal steps from the shortest to the longest.
   std::vector<std::uint32_t> lengths{};
-  std::int64_t change = 0;  // of the sum, of another run minus A; 0 unless they were compared
+  WideInteger change = 0;  // of the sum, of another run minus A; 0 unless they were compared
 
-  std::int64_t mean() const { return count == 0 ? 0 : whole / static_cast<std::int64_t>(count); }
+  std::int64_t mean() const { return count == 0 ? 0 : static_cast<std::int64_t>(whole / count); }
 };
 
 /// All rows that an area has, by group.

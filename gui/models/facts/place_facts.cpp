@@ -7,6 +7,7 @@
 #include "experiments/show/results/run_summary.hpp"
 #include "gui/models/facts/facts.hpp"
 #include "gui/models/view/time_axis.hpp"
+#include "sim/base/time_sum.hpp"
 
 namespace penstock {
 namespace {
@@ -86,7 +87,7 @@ Facts facts_of_pixel(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run,
   const AreaUse use = use_of({time, until, rank, rank + 1}, lanes, seen.runs[run]->run->plan);
   const std::string who = fmt::format("{} at {}", seen.rank_name(rank, run), short_time(time));
   if (use.ops == 0) return {who};
-  const auto share = [&](std::int64_t part) {
+  const auto share = [&](WideInteger part) {
     return 100.0 * static_cast<double>(part) / static_cast<double>(until - time);
   };
   Facts facts{fmt::format("{}: {} in this pixel, {:.0f} % busy", who, counted(use.ops, "op"),

@@ -9,6 +9,7 @@
 #include "experiments/show/results/run_summary.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "gui/models/tracks/track.hpp"
+#include "sim/base/time_sum.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/idle.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -72,9 +73,9 @@ struct Area {
 /// What the ranks of an area do during it; busy and idle time add up to its length times its ranks.
 struct AreaUse {
   std::uint64_t ops = 0;  // that begin or go on in it
-  std::int64_t busy = 0;
-  std::array<std::int64_t, pass_count> by_pass{};  // overlapping halves of a cell count both
-  std::array<std::int64_t, idle_cause_count> by_cause{};
+  WideInteger busy = 0;
+  std::array<WideInteger, pass_count> by_pass{};  // overlapping halves of a cell count both
+  std::array<WideInteger, idle_cause_count> by_cause{};
 };
 /// Ranks that the run does not have do nothing.
 AreaUse use_of(const Area& area, const RunLanes& lanes, const Plan& plan);

@@ -9,7 +9,9 @@
 #include <optional>
 
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
+#include "sim/base/time_sum.hpp"
 #include "sim/report/idle.hpp"
+#include "sim/report/idle_sums.hpp"
 
 namespace penstock {
 namespace {
@@ -64,7 +66,7 @@ std::vector<OpDifference> largest(std::vector<const OpDifference*>& ops, MovedBy
 
 /// Time and number of the ops of a run by pass.
 struct TimeByPass {
-  std::array<Time, pass_count> time{};
+  std::array<TimeSum, pass_count> time{};
   std::array<std::uint64_t, pass_count> ops{};
 
   explicit TimeByPass(const ViewedRun& run) {
@@ -97,8 +99,8 @@ std::vector<TwoAmounts> kinds_of(const ViewedRun& a, const ViewedRun& now) {
 }
 
 std::vector<TwoAmounts> causes_of(const ViewedRun& a, const ViewedRun& now) {
-  const IdleCauses in_a = idle_of_all(a);
-  const IdleCauses its = idle_of_all(now);
+  const IdleSums in_a = idle_of_all(a);
+  const IdleSums its = idle_of_all(now);
   std::vector<TwoAmounts> all;
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     const auto cause = static_cast<IdleCause>(c);
@@ -174,8 +176,8 @@ std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most) 
   return all;
 }
 
-IdleCauses idle_of_all(const ViewedRun& run) {
-  IdleCauses all;
+IdleSums idle_of_all(const ViewedRun& run) {
+  IdleSums all;
   for (const RankReport& rank : run.report.ranks) all += rank.idle_by_cause;
   return all;
 }

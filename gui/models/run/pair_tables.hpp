@@ -6,6 +6,8 @@
 
 #include "experiments/measure/comparison/comparison.hpp"
 #include "gui/models/run/viewed_run.hpp"
+#include "sim/base/time_sum.hpp"
+#include "sim/report/idle_sums.hpp"
 
 namespace penstock {
 
@@ -19,20 +21,20 @@ const char* name(MovedBy cause);
 struct MovedOps {
   MovedBy cause = MovedBy::length;
   std::uint64_t ops = 0;
-  Time together{};                 // the sum of their parts
+  TimeSum together;                // the sum of their parts
   std::vector<OpDifference> most;  // largest first
 };
 /// Own causes first.
 std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most = 50);
 
 /// The idle time of all ranks.
-IdleCauses idle_of_all(const ViewedRun& run);
+IdleSums idle_of_all(const ViewedRun& run);
 
 /// A time or bytes in two runs.
 struct TwoAmounts {
   std::string name;
-  std::int64_t in_a = 0;  // picoseconds or bytes
-  std::int64_t now = 0;
+  WideInteger in_a = 0;  // picoseconds or bytes
+  WideInteger now = 0;
   std::uint64_t ops_in_a = 0;  // that take it
   std::uint64_t ops_now = 0;
 };

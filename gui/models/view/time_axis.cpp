@@ -8,6 +8,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/show/pictures/axis.hpp"
 #include "sim/base/time.hpp"
+#include "sim/base/time_sum.hpp"
 
 namespace penstock {
 namespace {
@@ -68,23 +69,25 @@ std::vector<RulerTick> ruler_ticks(const TimeAxis& axis, double width, double ap
   return ticks;
 }
 
-std::string short_time(std::int64_t picoseconds) {
-  return picoseconds == 0 ? "0" : short_time_text(Time{picoseconds});
+std::string short_time(WideInteger picoseconds) {
+  return picoseconds == 0 ? "0" : short_time_text(TimeSum(picoseconds));
 }
 
-std::string signed_time(std::int64_t picoseconds) {
+std::string signed_time(WideInteger picoseconds) {
   if (picoseconds == 0) return "±0";
   return (picoseconds > 0 ? "+" : "") + short_time(picoseconds);
 }
 
-std::string exact_time(std::int64_t picoseconds, double step) {
+std::string exact_time(WideInteger picoseconds, double step) {
   std::int64_t last = 1;  // that the last digit counts
   while (static_cast<double>(last) * 10 <= step) last *= 10;
-  const std::int64_t size = (std::llabs(picoseconds) + last / 2) / last * last;
+  const WideInteger size = (magnitude(TimeSum(picoseconds)).picoseconds + last / 2) / last * last;
   if (size == 0) return "0";
-  const TimeUnit unit = unit_for({size});
-  std::string text = fmt::format("{}{}", picoseconds < 0 ? "-" : "", size / unit.picoseconds);
-  std::string rest = fmt::format("{}", unit.picoseconds + size % unit.picoseconds);
+  const TimeUnit unit = unit_for(within_clock(TimeSum(size)));
+  std::string text = fmt::format("{}{}", picoseconds < 0 ? "-" : "",
+                                 static_cast<std::int64_t>(size / unit.picoseconds));
+  std::string rest =
+      fmt::format("{}", static_cast<std::int64_t>(unit.picoseconds + size % unit.picoseconds));
   rest.erase(rest.find_last_not_of('0') + 1);
   if (rest.size() > 1) text += "." + rest.substr(1);
   return fmt::format("{} {}", text, unit.name);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/time_sum.hpp"
+
 namespace penstock {
 
 /// The linear map between times in picoseconds and positions in pixels. Differences of times are
@@ -38,13 +40,13 @@ struct RulerTick {
 std::vector<RulerTick> ruler_ticks(const TimeAxis& axis, double width, double apart);
 
 /// A time with a unit and four significant digits: "1.25 ms".
-std::string short_time(std::int64_t picoseconds);
+std::string short_time(WideInteger picoseconds);
 
 /// The same of a difference, with its sign: "+1.25 ms"; "±0" where there is none.
-std::string signed_time(std::int64_t picoseconds);
+std::string signed_time(WideInteger picoseconds);
 /// A time in full: "1099.123456789 s". Of a step, such as that of a pixel, only the digits that
 /// tell two of its moments apart.
-std::string exact_time(std::int64_t picoseconds, double step = 1);
+std::string exact_time(WideInteger picoseconds, double step = 1);
 
 /// What part of a run is seen.
 struct CanvasView {

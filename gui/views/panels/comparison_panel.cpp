@@ -10,6 +10,7 @@
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/panels/tables.hpp"
+#include "sim/base/time_sum.hpp"
 
 namespace penstock {
 namespace {
@@ -28,17 +29,17 @@ void set_signed(NumberedRow& row, int column, Time change) {
           static_cast<double>(change.picoseconds));
 }
 
-QString signed_bytes_text(std::int64_t bytes) {
+QString signed_bytes_text(WideInteger bytes) {
   if (bytes == 0) return "±0";
   return (bytes > 0 ? "+" : "-") +
-         qt_text(bytes_text(static_cast<std::uint64_t>(std::llabs(bytes))));
+         qt_text(bytes_text(static_cast<std::uint64_t>(bytes > 0 ? bytes : -bytes)));
 }
 
 void add_change(QTreeWidgetItem* group, const TwoAmounts& change, bool bytes) {
   auto* row = new NumberedRow(group);
   row->setText(0, qt_text(change.name));
-  const std::int64_t more = change.now - change.in_a;
-  const auto set = [&](int column, std::int64_t value) {
+  const WideInteger more = change.now - change.in_a;
+  const auto set = [&](int column, WideInteger value) {
     const QString text =
         bytes ? qt_text(bytes_text(static_cast<std::uint64_t>(value))) : qt_text(short_time(value));
     row->set(column, text, static_cast<double>(value));

@@ -108,8 +108,7 @@ void SelectionPanel::wait_for_rows() {
   lengths_->setEnabled(false);
 }
 
-void SelectionPanel::show_rows(std::vector<AreaRow> rows, std::int64_t time,
-                               const QString& compared) {
+void SelectionPanel::show_rows(std::vector<AreaRow> rows, double time, const QString& compared) {
   rows_ = std::move(rows);
   start_rows(*table_);
   QTreeWidgetItem* group = nullptr;
@@ -123,9 +122,8 @@ void SelectionPanel::show_rows(std::vector<AreaRow> rows, std::int64_t time,
     item->setText(0, qt_text(row.name));
     item->setData(0, row_role, static_cast<int>(i));
     item->set(1, QString::number(row.count), static_cast<double>(row.count));
-    item->set_time(2, {row.sum});
-    const double share =
-        time == 0 ? 0 : 100.0 * static_cast<double>(row.sum) / static_cast<double>(time);
+    item->set_amount(2, NumberKind::time, static_cast<double>(row.sum));
+    const double share = time == 0 ? 0 : 100.0 * static_cast<double>(row.sum) / time;
     item->set(3, QString::number(share, 'f', 1), share);
     item->set_time(4, {row.mean()});
     item->set_time(5, {row.longest});

@@ -30,8 +30,9 @@ class SelectionPanel : public QWidget {
  public:
   SelectionPanel();
   void show_facts(const Facts& facts, const Theme& theme);
-  /// `time`: of the area on all its ranks; `compared`: "B − A", or empty if there is no other run.
-  void show_rows(std::vector<AreaRow> rows, std::int64_t time, const QString& compared);
+  /// `time`: of the area on all its ranks, in picoseconds; `compared`: "B − A", or empty if there
+  /// is no other run.
+  void show_rows(std::vector<AreaRow> rows, double time, const QString& compared);
   void hide_rows();
   /// Those that are there are of another area: they are dimmed until the next are shown.
   void wait_for_rows();

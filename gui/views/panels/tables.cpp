@@ -11,7 +11,9 @@
 #include "experiments/show/results/run_summary.hpp"
 #include "gui/models/run/pair_tables.hpp"
 #include "gui/views/canvas/look.hpp"
+#include "sim/base/time_sum.hpp"
 #include "sim/report/idle.hpp"
+#include "sim/report/idle_sums.hpp"
 
 namespace penstock {
 namespace {
@@ -24,8 +26,8 @@ QString shown_number(const TableCell& cell) {
   return whole ? qt_text(cell.text) : QString::number(*cell.number(), 'g', 5);
 }
 
-double percent(Time part, Time whole) {
-  if (whole == Time{}) return 0;
+double percent(TimeSum part, TimeSum whole) {
+  if (whole == TimeSum{}) return 0;
   return 100 * static_cast<double>(part.picoseconds) / static_cast<double>(whole.picoseconds);
 }
 
@@ -78,10 +80,12 @@ class ChangeCells {
 };
 
 /// What a run does on one rank, or on all.
-IdleCauses idle_of(const ViewedRun& run, std::optional<std::uint32_t> rank) {
+IdleSums idle_of(const ViewedRun& run, std::optional<std::uint32_t> rank) {
   const std::vector<RankReport>& ranks = run.report.ranks;
   if (!rank) return idle_of_all(run);
-  return *rank < ranks.size() ? ranks[*rank].idle_by_cause : IdleCauses{};
+  IdleSums its;
+  if (*rank < ranks.size()) its += ranks[*rank].idle_by_cause;
+  return its;
 }
 
 /// Whether any rank of any run idles by a cause.
@@ -127,8 +131,8 @@ void fill_idle_row(ChangeCells& cells, const std::vector<IdleCause>& causes,
   cells.add(NumberKind::time,
             [&](const ViewedRun& run) { return idle_of(run, rank).total().picoseconds; });
   cells.add(NumberKind::share, [&](const ViewedRun& run) {
-    const auto ranks = rank ? 1 : static_cast<std::int64_t>(run.report.ranks.size());
-    return percent(idle_of(run, rank).total(), Time{run.report.makespan.picoseconds * ranks});
+    const WideInteger ranks = rank ? 1 : run.report.ranks.size();
+    return percent(idle_of(run, rank).total(), TimeSum(run.report.makespan.picoseconds * ranks));
   });
   for (const IdleCause cause : causes) {
     cells.add(NumberKind::time,

@@ -253,7 +253,8 @@ void RunPanels::count_area() {
       compare_rows(rows, rows_of(area, *other->lanes, other->run->plan), !is_a);
     }
     return [=, this, rows = std::move(rows)] {
-      const std::int64_t time = (area.end - area.begin) * area.ranks(run->run->plan.ranks);
+      const double time =
+          static_cast<double>(area.end - area.begin) * area.ranks(run->run->plan.ranks);
       show_selection(facts_of_area(area, of, run->run->plan, &use));
       selection_->show_rows(rows, time, compared);
     };

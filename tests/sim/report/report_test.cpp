@@ -304,4 +304,12 @@ TEST_CASE("with replicas the steady interval goes over whole turns") {
   CHECK(interval_of({pair, order_of(eight), {stage_of(1, 2)}}) == 1.5);
 }
 
+TEST_CASE("the bubble holds for busy time of all ranks beyond the clock") {
+  // Twelve ranks of 1e18 ps each; the clock ends at 9.2e18.
+  Report report{.makespan = Time{2'000'000'000'000'000'000}};
+  report.ranks.resize(12);
+  for (RankReport& rank : report.ranks) rank.busy = rank.end = Time{1'000'000'000'000'000'000};
+  CHECK(bubble_of(report).of_makespan == 0.5);
+}
+
 }  // namespace penstock::testing

@@ -303,7 +303,7 @@ TEST_CASE("any two runs: what is shared or not adds up, differences are sums of 
       RC_ASSERT(op.inherited() + op.wait + op.duration() == op.end);
     }
     if (comparison.ops.empty()) return;
-    Time change = comparison.makespan_change.rest;
+    TimeSum change = comparison.makespan_change.rest;
     for (const ChangePart& part : comparison.makespan_change.parts) change += part.change;
     RC_ASSERT(change == comparison.use_b.makespan - comparison.use_a.makespan);
     for (std::size_t r = 0; r < a->report->ranks.size(); ++r) {

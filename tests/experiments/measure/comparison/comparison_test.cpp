@@ -10,6 +10,7 @@
 #include "tests/support/program.hpp"
 #include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -285,6 +286,15 @@ TEST_CASE("a run with scaled times is compared as its scenario's, and a note nam
   CHECK(second["same"] == true);
   CHECK(second["b"]["makespan_us"] == 15);
   CHECK(says(second["notes"].dump(), "times of B are divided by its time_scale 0.25"));
+}
+
+TEST_CASE("idle time of all ranks beyond the clock is compared in full") {
+  const Scratch scratch;
+  const Compared one = compared(scratch.file("run.json", scenario_idle_beyond_clock()),
+                                scratch.path("run.json"), {"/model/stages/0/forward_us=5e11"});
+  // 11 of 12 ranks for 1e6 s, then for 5e5.
+  CHECK(says(one.text(), "idle       11000000  5500000  -5500000\n"));
+  CHECK(says(one.text(), "  warm-up  11000000  5500000  -5500000\n"));
 }
 
 }  // namespace penstock::testing

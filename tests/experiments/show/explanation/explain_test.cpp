@@ -10,6 +10,9 @@
 #include "experiments/show/explanation/explanation.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/time.hpp"
+#include "sim/base/time_sum.hpp"
+#include "sim/report/idle.hpp"
+#include "sim/report/idle_sums.hpp"
 #include "tests/support/finished_run.hpp"
 #include "tests/support/small_scenarios.hpp"
 
@@ -186,8 +189,8 @@ TEST_CASE("a run dominated by launches is told so, in the path, in its gaps and 
                                               "s.json"));
   const Explanation explanation = explain(result);
   CHECK(to_us(explanation.waits.launch) == 7);
-  CHECK(to_us(explanation.idle.launch) == 3);
-  CHECK(to_us(explanation.idle.warmup) == 4);
+  CHECK(us_of(time_of(explanation.idle, IdleCause::launch)) == 3);
+  CHECK(us_of(time_of(explanation.idle, IdleCause::warmup)) == 4);
   REQUIRE(!explanation.advice.empty());
   CHECK(explanation.advice[0] ==
         "the critical path waits for launches 77.8 % of the run: use fewer, longer actions or "
@@ -368,6 +371,21 @@ TEST_CASE("a change with which the run comes to a halt has no gain") {
   const auto document = explanation_json(result, explanation);
   CHECK(document["sensitivity"][0]["rerun_us"].is_null());
   CHECK(document["sensitivity"][0]["rerun_share"].is_null());
+}
+
+TEST_CASE("idle time of all ranks may exceed the clock: it adds up, and is advised against") {
+  const RunResult result = run(parse_scenario(scenario_idle_beyond_clock(), "s.json"));
+  const Explanation explanation = explain(result);
+  // 11 of 12 ranks for 1e12 us, 1.1e19 ps; the clock ends at 9.2e18.
+  CHECK(us_of(explanation.idle.total()) == 1.1e13);
+  CHECK(explanation_json(result, explanation)["idle_by_cause_us"]["warmup"] == 1.1e13);
+  CHECK(explanation_text(result, explanation)
+            .find("idle gaps, longest first: 11000000 in all\nwarm-up 11000000\n") !=
+        std::string::npos);
+  const auto ends = std::ranges::find_if(explanation.advice, [](const std::string& line) {
+    return line.starts_with("warm-up and drain idle 91.7 % of all ranks' time");
+  });
+  CHECK(ends != explanation.advice.end());
 }
 
 }  // namespace penstock::testing

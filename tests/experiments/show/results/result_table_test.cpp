@@ -76,6 +76,13 @@ TEST_CASE("a run without flushes has no steps: its report and its picture have a
   }
 }
 
+TEST_CASE("the bubble of a picture holds for idle time beyond the clock") {
+  const RunResult result = run(parse_scenario(scenario_idle_beyond_clock(), "s.json"));
+  // 11 of 12 ranks idle all the time.
+  CHECK(says(draw_run(PictureFormat::svg, *result.plan, result.timeline, result.title),
+             ", bubble 91.7 %"));
+}
+
 TEST_CASE("assumptions are numbered notes") {
   const std::string text = table_with(2, {"/parallel/data=2", "/model/stages/0/parameter_bytes=8"});
   CHECK(says(text, "\nnotes\n 1. gradient reduction overlaps with compute; "));

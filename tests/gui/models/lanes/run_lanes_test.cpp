@@ -4,9 +4,13 @@
 #include <rapidcheck.h>
 
 #include "gui/models/drawing/painted_run.hpp"
+#include "gui/models/facts/area_facts.hpp"
 #include "gui/models/run/viewed_run.hpp"
+#include "gui/models/view/time_axis.hpp"
+#include "sim/base/time_sum.hpp"
 #include "sim/report/idle.hpp"
 #include "tests/support/finished_run.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock {
 namespace {
@@ -166,6 +170,20 @@ double bytes_per_op(const ViewedRunPtr& run) {
 TEST_CASE("painted run: with plan and times at most 60 bytes an op, on 4 ranks and on 64") {
   CHECK(bytes_per_op(first_run("/schedule/microbatches=4000")) <= 60);
   CHECK(bytes_per_op(viewed(testing::on_64_ranks(1000))) <= 60);
+}
+
+TEST_CASE("area: idle time of all ranks may exceed the clock") {
+  const RunResult result = run(parse_scenario(testing::scenario_idle_beyond_clock(), "s.json"));
+  const RunLanes lanes = lanes_of_run(*result.plan, result.timeline);
+  const Area all{0, lanes.span, 0, 12};
+  constexpr WideInteger expected = WideInteger{11} * 1'000'000'000'000'000'000;
+  const auto warmup = static_cast<std::uint32_t>(IdleCause::warmup);
+  CHECK(use_of(all, lanes, *result.plan).by_cause[warmup] == expected);
+  for (const AreaRow& row : rows_of(all, lanes, *result.plan)) {
+    if (row.group == AreaGroup::cause && row.key == warmup) CHECK(row.sum == expected);
+  }
+  CHECK(exact_time(expected) == "11000000 s");
+  CHECK(signed_time(-expected) == "-11000000 s");
 }
 
 }  // namespace

@@ -1,6 +1,15 @@
+#include "gui/models/run/pair_tables.hpp"
+
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "gui/models/run/run_pair.hpp"
+#include "gui/models/run/viewed_run.hpp"
+#include "sim/base/time_sum.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock {
 namespace {
@@ -96,7 +105,7 @@ TEST_CASE("kinds: the times of both runs, whichever is A and however they are al
       CHECK(forward.in_a == from_us(32000).picoseconds);
       CHECK(forward.now == from_us(45000).picoseconds);
       const auto total = [&](std::size_t group) {
-        std::int64_t sum = 0;
+        WideInteger sum = 0;
         for (const TwoAmounts& change : pair.changes[group].changes)
           sum += change.now - change.in_a;
         return sum;
@@ -113,6 +122,21 @@ TEST_CASE("kinds: the times of both runs, whichever is A and however they are al
       CHECK(pair.changes[4].changes[0].ops_now == 10);
     }
   }
+}
+
+TEST_CASE("idle time by cause may exceed the clock on all ranks") {
+  const auto idle_run = [](const std::vector<std::string>& settings) {
+    return viewed(parse_scenario(testing::scenario_idle_beyond_clock(), "s.json", settings));
+  };
+  const auto groups = changes_of(*idle_run({}), *idle_run({"/model/stages/0/forward_us=9e11"}));
+  const auto causes = std::find_if(groups.begin(), groups.end(), [](const AmountGroup& group) {
+    return group.title == "idle time by cause, on all ranks";
+  });
+  REQUIRE(causes != groups.end());
+  REQUIRE(causes->changes.size() == 1);
+  // 11 of 12 ranks warm up for 1e18 ps, then for 9e17.
+  CHECK(causes->changes[0].in_a == WideInteger{11} * 1'000'000'000'000'000'000);
+  CHECK(causes->changes[0].now == WideInteger{11} * 900'000'000'000'000'000);
 }
 
 }  // namespace
