@@ -96,18 +96,21 @@ ResultPage timeline_page(const PagedRun& run) {
     page.figures.push_back(
         picture_of(run.plan, run.timeline, run.title, {idle_gaps(run.plan, run.timeline), {}}));
   }
+  const bool knows = knows_memory(run.report);
   const double makespan_ms = to_us(run.report.makespan) / 1000;
   for (const RankReport& rank : run.report.ranks) {
     const double idle_ms = to_us(rank.idle) / 1000;
     const std::size_t number = page.rows.size();
     const auto word = number < run.memory.size() ? run.memory[number].word : std::nullopt;
-    page.rows.push_back({{std::to_string(number)},
-                         number_cell(to_us(rank.busy) / 1000),
-                         number_cell(idle_ms),
-                         number_cell(makespan_ms > 0 ? 100 * idle_ms / makespan_ms : 0),
-                         number_cell(static_cast<double>(rank.memory.bytes) / gibibyte_of_page),
-                         {std::string(word ? text(*word) : "")},
-                         {std::to_string(rank.actions)}});
+    page.rows.push_back(
+        {{std::to_string(number)},
+         number_cell(to_us(rank.busy) / 1000),
+         number_cell(idle_ms),
+         number_cell(makespan_ms > 0 ? 100 * idle_ms / makespan_ms : 0),
+         knows ? number_cell(static_cast<double>(rank.memory.bytes) / gibibyte_of_page)
+               : PageCell{},
+         {std::string(word ? text(*word) : "")},
+         {std::to_string(rank.actions)}});
   }
   return page;
 }

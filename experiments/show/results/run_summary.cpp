@@ -215,6 +215,11 @@ Rank busiest_of(const Report& report) {
   return Rank{static_cast<std::uint32_t>(found - report.ranks.begin())};
 }
 
+bool knows_memory(const Report& report) {
+  return std::ranges::any_of(report.ranks,
+                             [](const RankReport& rank) { return rank.memory.bytes > 0; });
+}
+
 std::vector<BufferKind> kinds_held(const Report& report) {
   std::vector<BufferKind> kinds;
   for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {

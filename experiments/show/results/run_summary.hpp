@@ -37,6 +37,9 @@ std::string place_text(const Plan& plan, std::uint32_t resource);
 /// The busiest rank, the first of equals.
 Rank busiest_of(const Report& report);
 
+/// Whether any rank holds anything: a recording may have no samples of memory.
+bool knows_memory(const Report& report);
+
 /// The kinds of memory that any rank holds at its peak.
 std::vector<BufferKind> kinds_held(const Report& report);
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "sim/base/time_sum.hpp"
 #include "sim/report/idle.hpp"
 #include "sim/report/idle_sums.hpp"
@@ -129,6 +130,7 @@ std::vector<TwoAmounts> by_rank(const ViewedRun& a, const ViewedRun& now, Value 
 }
 
 std::vector<TwoAmounts> links_of(const ViewedRun& a, const ViewedRun& now) {
+  if (is_recorded(a) != is_recorded(now)) return {};
   std::vector<TwoAmounts> all;
   std::map<std::string, std::size_t> place;
   const auto change_of = [&](const Link& link) -> TwoAmounts& {
@@ -183,15 +185,17 @@ IdleSums idle_of_all(const ViewedRun& run) {
 }
 
 std::vector<AmountGroup> changes_of(const ViewedRun& a, const ViewedRun& now) {
+  const bool memory = knows_memory(a.report) && knows_memory(now.report);
   const auto idle = [](const RankReport& rank) { return rank.idle.picoseconds; };
   const auto peak = [](const RankReport& rank) {
     return static_cast<std::int64_t>(rank.memory.bytes);
   };
-  std::vector<AmountGroup> groups{{"kinds of op, on all ranks", false, kinds_of(a, now)},
-                                  {"idle time by cause, on all ranks", false, causes_of(a, now)},
-                                  {"idle time by rank", false, by_rank(a, now, idle)},
-                                  {"peak memory by rank", true, by_rank(a, now, peak)},
-                                  {"busy time by link", false, links_of(a, now)}};
+  std::vector<AmountGroup> groups{
+      {"kinds of op, on all ranks", false, kinds_of(a, now)},
+      {"idle time by cause, on all ranks", false, causes_of(a, now)},
+      {"idle time by rank", false, by_rank(a, now, idle)},
+      {"peak memory by rank", true, memory ? by_rank(a, now, peak) : std::vector<TwoAmounts>{}},
+      {"busy time by link", false, links_of(a, now)}};
   std::erase_if(groups, [](const AmountGroup& group) { return group.changes.empty(); });
   return groups;
 }

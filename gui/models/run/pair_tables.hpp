@@ -43,8 +43,8 @@ struct AmountGroup {
   bool bytes = false;  // else times
   std::vector<TwoAmounts> changes{};
 };
-/// By kind of op and cause of idle time on all ranks, then by rank and by link; groups without a
-/// row are left out.
+/// By kind of op and cause of idle time on all ranks, then by rank and by link. Groups without a
+/// row are left out, and those of which one of the runs knows nothing, or counts something else.
 std::vector<AmountGroup> changes_of(const ViewedRun& a, const ViewedRun& now);
 
 }  // namespace penstock

@@ -108,6 +108,10 @@ std::size_t bytes_of(const Layout& layout);
 /// When a transfer has left its link: its latency occupies nothing.
 Time left_link_at(const ViewedRun& run, TaskId transfer);
 
+/// Whether a run is as a file recorded it: without bytes of transfers or their latency, which
+/// then counts as time on their links.
+inline bool is_recorded(const ViewedRun& run) { return run.layout == nullptr; }
+
 /// Whether a run is the lanes of traces in which no pipeline was found: it has no step, and lanes
 /// are no ranks.
 inline bool is_lanes(const ViewedRun& run) { return !run.plan.class_names.empty(); }

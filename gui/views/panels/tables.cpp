@@ -61,15 +61,18 @@ class ChangeCells {
   int next() { return column_++; }
 
   /// What is a time, bytes, a count or a share, in per cent, of this run, and how the others
-  /// differ. A brief run knows its times alone.
+  /// differ, where they count alike. Nothing of what a run does not know; a brief run knows its
+  /// times alone.
   template <class Value>
-  void add(NumberKind kind, Value value) {
-    row_.set_amount(next(), kind, static_cast<double>(value(*runs_.run)));
+  void add(NumberKind kind, Value value, bool (*alike)(const TableRuns::Change&) = nullptr) {
+    const auto of = [&](const ViewedRun& run) { return std::optional<double>(value(run)); };
+    const int first = next();
+    if (const auto own = of(*runs_.run)) row_.set_amount(first, kind, *own);
     for (const TableRuns::Change& change : runs_.changes) {
       const int column = next();
-      if (change.now->brief || change.a->brief) continue;
-      const auto now = static_cast<double>(value(*change.now));
-      row_.set_change(column, kind, now - static_cast<double>(value(*change.a)));
+      if (change.now->brief || change.a->brief || (alike != nullptr && !alike(change))) continue;
+      const std::optional<double> now = of(*change.now), a = of(*change.a);
+      if (now && a) row_.set_change(column, kind, *now - *a);
     }
   }
 
@@ -219,8 +222,9 @@ std::size_t fill_memory(ListRows& rows, const TableRuns& runs) {
     NumberedRow& row = *add_row(rows);
     set_rank_name(row, run, r);
     ChangeCells cells(row, runs, 1);
-    cells.add(NumberKind::bytes, [r](const ViewedRun& of) {
-      return r < of.report.ranks.size() ? of.report.ranks[r].memory.bytes : 0;
+    cells.add(NumberKind::bytes, [r](const ViewedRun& of) -> std::optional<double> {
+      if (!knows_memory(of.report)) return std::nullopt;
+      return r < of.report.ranks.size() ? static_cast<double>(of.report.ranks[r].memory.bytes) : 0;
     });
     row.set_time(cells.next(), peak.time);
     const bool judged = r < run.memory.size() && run.memory[r].word;
@@ -272,16 +276,19 @@ void fill_link(NumberedRow& row, const TableRuns& runs, const LinkReports& repor
   const auto at = std::find(links.begin(), links.end(), link);
   if (at != links.end()) row.set_link(static_cast<std::uint32_t>(at - links.begin()));
   ChangeCells cells(row, runs, 3);
-  const auto add = [&](NumberKind kind, auto value) {
-    cells.add(kind, [&](const ViewedRun& run) { return value(run, reports.of(run, name)); });
+  const auto its = [&](const ViewedRun& run) { return reports.of(run, name); };
+  const auto alike = [](const TableRuns::Change& change) {
+    return is_recorded(*change.now) == is_recorded(*change.a);
   };
-  add(NumberKind::share, [](const ViewedRun& run, const LinkReport& its) {
-    return percent(its.busy, run.report.makespan);
+  cells.add(
+      NumberKind::share,
+      [&](const ViewedRun& run) { return percent(its(run).busy, run.report.makespan); }, alike);
+  cells.add(
+      NumberKind::time, [&](const ViewedRun& run) { return its(run).busy.picoseconds; }, alike);
+  cells.add(NumberKind::count, [&](const ViewedRun& run) { return its(run).transfers; });
+  cells.add(NumberKind::bytes, [&](const ViewedRun& run) {
+    return is_recorded(run) ? std::nullopt : std::optional<double>(its(run).bytes);
   });
-  add(NumberKind::time,
-      [](const ViewedRun&, const LinkReport& its) { return its.busy.picoseconds; });
-  add(NumberKind::count, [](const ViewedRun&, const LinkReport& its) { return its.transfers; });
-  add(NumberKind::bytes, [](const ViewedRun&, const LinkReport& its) { return its.bytes; });
 }
 
 std::size_t fill_links(ListRows& rows, const TableRuns& runs) {

@@ -6,6 +6,7 @@
 #include <QLabel>
 
 #include "experiments/input/files/table.hpp"
+#include "gui/views/output/run_output.hpp"
 #include "gui/views/panels/indicators.hpp"
 #include "gui/views/panels/sweep_panel.hpp"
 #include "tests/gui/views/opened.hpp"
@@ -173,6 +174,26 @@ TEST_CASE("tables: beside a reference each number has its difference, with its s
   opened.window.comparison().drop_reference();
   opened.settle();
   CHECK(change_of(opened.list("Links"), 0, "busy, B − A").isEmpty());
+}
+
+TEST_CASE("tables: a recording has no bytes of links, and busy times only beside its like") {
+  Opened opened;
+  const testing::Scratch folder;
+  export_run(opened.run(), folder.path("a.timeline"));
+  opened.compare_with({QString::fromStdString(folder.path("a.timeline"))});
+  QTreeWidget& links = opened.list("Links");
+  REQUIRE(links.topLevelItemCount() == 6);
+  const auto cell = [&](const QString& heading) {
+    for (int c = 0; c < links.columnCount(); ++c) {
+      if (links.headerItem()->text(c).startsWith(heading)) return links.topLevelItem(0)->text(c);
+    }
+    return QString("no such column");
+  };
+  CHECK(cell("bytes, MiB") == "64");
+  CHECK(cell("bytes, B − A").isEmpty());
+  CHECK(cell("busy, B − A").isEmpty());
+  CHECK(cell("use %, B − A").isEmpty());
+  CHECK(cell("transfers, B − A") == "±0");
 }
 
 TEST_CASE("tables: columns of differences leave the order and the groups of a list as they were") {

@@ -14,6 +14,8 @@
 #include "experiments/program/pages/run_page.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/time.hpp"
+#include "sim/plan/plan.hpp"
 #include "sim/report/report.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "tests/support/pictures.hpp"
@@ -185,6 +187,23 @@ TEST_CASE("pages: a picture of many tasks has no critical path, and does not say
   const ResultPage page = timeline_page({"many", "", many.plan, many.timeline, report, {}});
   REQUIRE(page.figures.size() == 1);
   CHECK(page.figures.front().label == "timeline; idle time by cause");
+}
+
+TEST_CASE("pages: the memory of ranks is empty where none is known") {
+  Report report{.makespan = from_us(2)};
+  report.ranks.resize(2);
+  const Plan plan;
+  const Timeline timeline;
+  const auto cells = [&] {
+    std::vector<std::string> texts;
+    for (const auto& row : timeline_page({"run", "", plan, timeline, report, {}}).rows) {
+      texts.push_back(row[4].text);
+    }
+    return texts;
+  };
+  CHECK(cells() == std::vector<std::string>{"", ""});
+  report.ranks[1].memory.bytes = 1ULL << 30;
+  CHECK(cells() == std::vector<std::string>{"0", "1"});
 }
 
 TEST_CASE("pages: pictures of one page have names of their own") {

@@ -9,6 +9,7 @@
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "sim/base/time_sum.hpp"
+#include "sim/timeline/timeline_file.hpp"
 #include "tests/support/small_scenarios.hpp"
 
 namespace penstock {
@@ -137,6 +138,18 @@ TEST_CASE("idle time by cause may exceed the clock on all ranks") {
   // 11 of 12 ranks warm up for 1e18 ps, then for 9e17.
   CHECK(causes->changes[0].in_a == WideInteger{11} * 1'000'000'000'000'000'000);
   CHECK(causes->changes[0].now == WideInteger{11} * 900'000'000'000'000'000);
+}
+
+TEST_CASE("a recording differs in nothing from its run, and not in what it does not know") {
+  const ViewedRunPtr a = paired_run({});
+  const ViewedRunPtr recorded = viewed(Recording{a->plan, a->timeline, a->title}, "a.timeline");
+  const auto groups = changes_of(*a, *recorded);
+  REQUIRE(groups.size() == 3);
+  CHECK(groups.back().title == "idle time by rank");
+  for (const AmountGroup& group : groups) {
+    for (const TwoAmounts& change : group.changes) CHECK(change.now == change.in_a);
+  }
+  CHECK(changes_of(*recorded, *recorded).back().title == "busy time by link");
 }
 
 }  // namespace
