@@ -12,6 +12,7 @@
 #include "gui/models/drawing/lane_rows.hpp"
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/drawing/theme.hpp"
+#include "gui/models/strips/glyphs.hpp"
 #include "gui/models/strips/strip_lines.hpp"
 #include "gui/models/view/time_axis.hpp"
 

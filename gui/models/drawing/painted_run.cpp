@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/palette.hpp"
+#include "gui/models/strips/glyphs.hpp"
 
 namespace penstock {
 namespace {
@@ -108,9 +110,10 @@ PaintedRunPtr coloured(ViewedRunPtr run, std::shared_ptr<const RunLanes> lanes, 
                                        : run->brief         ? no_levels(*lanes, colouring)
                                                             : all_pyramids(*lanes, colouring);
   auto facts = std::make_shared<const std::vector<RankSummary>>(facts_of_ranks(*run));
+  std::u32string letters = letters_beyond_ascii(run->plan.class_names);
   return std::make_shared<const PaintedRun>(
       PaintedRun{std::move(run), std::move(lanes), std::move(colouring), by, std::move(pyramids),
-                 nullptr, nullptr, nullptr, std::move(facts)});
+                 nullptr, nullptr, nullptr, std::move(facts), std::move(letters)});
 }
 
 std::shared_ptr<const std::vector<PaintedLink>> recoloured_links(std::vector<PaintedLink> links,

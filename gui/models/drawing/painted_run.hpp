@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -108,6 +109,7 @@ struct PaintedRun {
   std::shared_ptr<const std::vector<PaintedLink>> links;  // by link; nullptr: not asked for
   std::shared_ptr<const AgainstA> against_a;              // nullptr: it is A, or alone
   std::shared_ptr<const std::vector<RankSummary>> facts;  // by rank
+  std::u32string letters;                                 // of its ops' names, beyond ASCII
 
   /// Of lanes and pyramids.
   std::size_t bytes() const { return lanes->bytes() + bytes_of_ranks(pyramids); }

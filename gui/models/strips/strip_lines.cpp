@@ -58,14 +58,6 @@ PENSTOCK_WIDE_VECTORS void put_above(int height, const int* until, std::uint32_t
   for (std::size_t x = left; x < right; ++x) row[x] = height < until[x] ? colour : row[x];
 }
 
-std::uint32_t blended(std::uint32_t below, Colour colour, unsigned alpha) {
-  const auto channel = [alpha](std::uint32_t a, std::uint32_t b) {
-    return (a * (255 - alpha) + b * alpha + 127) / 255;
-  };
-  return 0xff00'0000U | channel(below >> 16 & 255, colour.red) << 16 |
-         channel(below >> 8 & 255, colour.green) << 8 | channel(below & 255, colour.blue);
-}
-
 }  // namespace
 
 void StripLines::resize(int width) {
@@ -339,34 +331,6 @@ void ShareColumns::set_level(const Pyramid::Level& level, const TimeAxis& axis) 
     set_cells(level.narrow.data(), level.bins);
   } else {
     set_cells(level.wide.data(), level.bins);
-  }
-}
-
-int Glyphs::width_of(std::string_view text) const {
-  int width = 0;
-  for (const char c : text) width += glyphs[static_cast<unsigned char>(c) & 127].width;
-  return width;
-}
-
-std::size_t Glyphs::fitting(std::string_view text, int width) const {
-  std::size_t count = 0;
-  while (count < text.size() && width_of(text.substr(0, count + 1)) <= width) ++count;
-  return count;
-}
-
-void Glyphs::draw(const Pixels& pixels, int left, int middle, std::string_view text,
-                  Colour colour) const {
-  const int top = middle - digits_top - digits_height / 2;
-  for (const char c : text) {
-    const Glyph& glyph = glyphs[static_cast<unsigned char>(c) & 127];
-    for (int y = std::max(0, -top); y < height && top + y < pixels.height; ++y) {
-      std::uint32_t* const row = pixels.row(top + y);
-      const std::uint8_t* const alpha = glyph.alpha.data() + y * glyph.width;
-      for (int x = std::max(0, -left); x < glyph.width && left + x < pixels.width; ++x) {
-        if (alpha[x] != 0) row[left + x] = blended(row[left + x], colour, alpha[x]);
-      }
-    }
-    left += glyph.width;
   }
 }
 

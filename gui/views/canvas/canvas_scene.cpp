@@ -223,6 +223,12 @@ Facts CanvasScene::facts_at(QPointF point, const SeenRuns& known) const {
   return penstock::facts_at(known, *row, task_at(point), view().axis.time_at(point.x() - gutter));
 }
 
+std::u32string letters_of(const std::vector<PaintedRunPtr>& runs) {
+  std::u32string letters;
+  for (const PaintedRunPtr& run : runs) letters += run->letters;
+  return letters;
+}
+
 void CanvasDrawing::draw(CanvasFrame& frame) {
   QElapsedTimer clock;
   clock.start();
@@ -260,10 +266,15 @@ QSize CanvasFrames::size_at(double ratio) const {
           static_cast<int>(std::lround(high * ratio))};
 }
 
+std::vector<PaintedRunPtr> CanvasFrames::runs() const {
+  std::vector<PaintedRunPtr> all{scene_.first()};
+  all.insert(all.end(), scene_.others().begin(), scene_.others().end());
+  return all;
+}
+
 std::shared_ptr<CanvasFrame> CanvasFrames::made() const {
   auto frame = std::make_shared<CanvasFrame>();
-  frame->runs = {scene_.first()};
-  frame->runs.insert(frame->runs.end(), scene_.others().begin(), scene_.others().end());
+  frame->runs = runs();
   frame->rows = scene_.rows();
   frame->bright = scene_.bright();
   frame->dims = scene_.marked().dims;
@@ -285,9 +296,12 @@ bool CanvasFrames::fits(const CanvasFrame& frame) const {
 }
 
 void CanvasFrames::want() {
-  if (glyphs_ == nullptr || glyphs_ratio_ != scene_.widget().devicePixelRatioF()) {
-    glyphs_ratio_ = scene_.widget().devicePixelRatioF();
-    glyphs_ = std::make_shared<const Glyphs>(glyphs_of(scene_.widget().font(), glyphs_ratio_));
+  const double ratio = scene_.widget().devicePixelRatioF();
+  const std::u32string letters = letters_of(runs());
+  if (glyphs_ == nullptr || glyphs_ratio_ != ratio || glyphs_letters_ != letters) {
+    glyphs_ratio_ = ratio;
+    glyphs_letters_ = letters;
+    glyphs_ = std::make_shared<const Glyphs>(glyphs_of(scene_.widget().font(), ratio, letters));
   }
   if (frame_ != nullptr && fits(*frame_)) return;
   if (at_work_) return;  // it asks again when it is done

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -198,6 +199,9 @@ struct CanvasFrame {
   double ms = 0;
 };
 
+/// What the names of ops of runs have beyond ASCII.
+std::u32string letters_of(const std::vector<PaintedRunPtr>& runs);
+
 /// The painter and its room; one thread at a time uses it.
 struct CanvasDrawing {
   LanePainter painter;
@@ -223,6 +227,7 @@ class CanvasFrames : public QObject {
 
  private:
   QSize size_at(double ratio) const;  // of a picture
+  std::vector<PaintedRunPtr> runs() const;
   std::shared_ptr<CanvasFrame> made() const;
   void start_worker();
   bool may_take_long() const;
@@ -236,6 +241,7 @@ class CanvasFrames : public QObject {
   double last_ms_ = 0;
   std::shared_ptr<const Glyphs> glyphs_;
   double glyphs_ratio_ = 0;
+  std::u32string glyphs_letters_;
 };
 
 }  // namespace penstock

@@ -40,7 +40,8 @@ CanvasFrame drawn_finer(const CanvasFrame& frame, int times, LaneMarks& marks) {
   }
   marks = {};
   finer.marks = &marks;
-  finer.glyphs = std::make_shared<const Glyphs>(glyphs_of(QFont(), finer.ratio));
+  finer.glyphs =
+      std::make_shared<const Glyphs>(glyphs_of(QFont(), finer.ratio, letters_of(finer.runs)));
   finer.image = QImage(frame.image.size() * times, QImage::Format_RGB32);
   CanvasDrawing().draw(finer);
   return finer;

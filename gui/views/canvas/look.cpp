@@ -83,7 +83,29 @@ ThemeName system_theme() {
                                                                            : ThemeName::light;
 }
 
-Glyphs glyphs_of(const QFont& font, double ratio) {
+namespace {
+
+Glyphs::Glyph glyph_of(char32_t letter, const QFont& font) {
+  const QFontMetrics metrics(font);
+  const QString text = QString::fromUcs4(&letter, 1);
+  Glyphs::Glyph glyph{.width = metrics.horizontalAdvance(text)};
+  QImage mask(std::max(1, glyph.width), metrics.height(), QImage::Format_ARGB32);
+  mask.fill(Qt::transparent);
+  QPainter painter(&mask);
+  painter.setFont(font);
+  painter.drawText(0, metrics.ascent(), text);
+  painter.end();
+  for (int y = 0; y < mask.height(); ++y) {
+    for (int x = 0; x < glyph.width; ++x) {
+      glyph.alpha.push_back(static_cast<std::uint8_t>(qAlpha(mask.pixel(x, y))));
+    }
+  }
+  return glyph;
+}
+
+}  // namespace
+
+Glyphs glyphs_of(const QFont& font, double ratio, const std::u32string& more) {
   QFont scaled = font;
   scaled.setPixelSize(static_cast<int>(QFontMetrics(font).height() * 0.8 * ratio));
   const QFontMetrics metrics(scaled);
@@ -92,21 +114,8 @@ Glyphs glyphs_of(const QFont& font, double ratio) {
   const QRect digits = metrics.tightBoundingRect("0123456789");
   glyphs.digits_height = digits.height();
   glyphs.digits_top = metrics.ascent() + digits.top();
-  for (int c = 32; c < 127; ++c) {
-    Glyphs::Glyph& glyph = glyphs.glyphs[static_cast<std::size_t>(c)];
-    glyph.width = metrics.horizontalAdvance(QChar(c));
-    QImage mask(std::max(1, glyph.width), glyphs.height, QImage::Format_ARGB32);
-    mask.fill(Qt::transparent);
-    QPainter painter(&mask);
-    painter.setFont(scaled);
-    painter.drawText(0, metrics.ascent(), QString(QChar(c)));
-    painter.end();
-    for (int y = 0; y < mask.height(); ++y) {
-      for (int x = 0; x < glyph.width; ++x) {
-        glyph.alpha.push_back(static_cast<std::uint8_t>(qAlpha(mask.pixel(x, y))));
-      }
-    }
-  }
+  for (char32_t c = 32; c < 127; ++c) glyphs.glyphs[c] = glyph_of(c, scaled);
+  for (const char32_t c : more) glyphs.others.emplace(c, glyph_of(c, scaled));
   return glyphs;
 }
 

@@ -6,10 +6,11 @@
 #include <QPainter>
 #include <QPalette>
 #include <QString>
+#include <string>
 #include <string_view>
 
 #include "gui/models/drawing/theme.hpp"
-#include "gui/models/strips/strip_lines.hpp"
+#include "gui/models/strips/glyphs.hpp"
 
 namespace penstock {
 
@@ -36,7 +37,8 @@ QFont fixed_font();
 /// The theme that the system asks for.
 ThemeName system_theme();
 
-/// The letters of a font as masks, at a ratio of device pixels to points of the layout.
-Glyphs glyphs_of(const QFont& font, double ratio);
+/// The letters of a font as masks, at a ratio of device pixels to points of the layout: ASCII, and
+/// `more`.
+Glyphs glyphs_of(const QFont& font, double ratio, const std::u32string& more = {});
 
 }  // namespace penstock

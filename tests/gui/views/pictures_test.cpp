@@ -25,6 +25,13 @@ TEST_CASE("fonts: there is one, and its 0 and 8 differ") {
   CHECK(glyphs.glyphs['0'].alpha != glyphs.glyphs['8'].alpha);
 }
 
+TEST_CASE("fonts: letters of names beyond ASCII are those of the font") {
+  const Glyphs glyphs = glyphs_of(QApplication::font(), 1, U"\u00e9");
+  CHECK(glyphs.of(U'\u00e9').width > 0);
+  CHECK(glyphs.of(U'\u00e9').alpha != glyphs.of('i').alpha);
+  CHECK(glyphs.of(U'\u00e9').alpha != glyphs.of('?').alpha);
+}
+
 TEST_CASE("themes: text is readable on fields and buttons, which stand out from the window") {
   for (std::size_t t = 0; t < theme_count; ++t) {
     const QPalette palette = palette_of(theme(static_cast<ThemeName>(t)));
