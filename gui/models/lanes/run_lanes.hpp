@@ -33,7 +33,8 @@ struct RunLanes {
   std::size_t bytes() const { return bytes_of_ranks(ranks); }
 };
 
-/// Ops without length are left out. The timeline must outlive the lanes.
+/// Ops without length are left out: a search and the list of ops have them. The timeline must
+/// outlive the lanes.
 RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline);
 
 /// Of a part of a run; `first` and `last`: it has the first and the last task of the run. What was

@@ -100,6 +100,17 @@ bool concerns(const Plan& plan, std::uint32_t resource, std::uint32_t rank) {
   return index(link.from) == rank || index(link.to) == rank;
 }
 
+/// The tasks that a test picks, by begin.
+template <class Picks>
+std::vector<TaskId> tasks_by_begin(const ViewedRun& run, Picks picks) {
+  std::vector<TaskId> found;
+  for (TaskId task = 0; task < run.plan.tasks(); ++task) {
+    if (picks(task)) found.push_back(task);
+  }
+  std::ranges::stable_sort(found, {}, [&](TaskId task) { return run.timeline.begin[task]; });
+  return found;
+}
+
 IdlePiece idle_piece(const RunLanes& lanes, std::uint32_t rank, std::size_t i) {
   const Track& idle = lanes.ranks[rank].idle;
   return {rank, idle.begin_at(i), idle.end_at(i), cause_of(idle.tag[i]), next_of(idle.tag[i])};
@@ -285,14 +296,19 @@ bool fits(const OpQuery& query, const ViewedRun& run, TaskId task) {
 
 std::vector<TaskId> find_ops(const OpQuery& query, const ViewedRun& run) {
   const Timeline& timeline = run.timeline;
-  std::vector<TaskId> found;
-  for (TaskId task = 0; task < run.plan.tasks(); ++task) {
-    const bool has_length = timeline.end[task] > timeline.begin[task];
-    if (has_length && fits(query, run, task)) found.push_back(task);
-  }
-  std::stable_sort(found.begin(), found.end(),
-                   [&](TaskId a, TaskId b) { return timeline.begin[a] < timeline.begin[b]; });
-  return found;
+  return tasks_by_begin(run, [&](TaskId task) {
+    const bool is_free = timeline.end[task] == timeline.begin[task] &&
+                         run.plan.is_link(run.plan.class_of(task).resource);
+    return !is_free && fits(query, run, task);
+  });
+}
+
+std::vector<TaskId> ops_of_rank(const ViewedRun& run, std::uint32_t rank, std::int64_t from) {
+  return tasks_by_begin(run, [&](TaskId task) {
+    const bool ended =
+        run.timeline.end[task].picoseconds <= from && run.timeline.begin[task].picoseconds < from;
+    return rank < run.plan.ranks && run.plan.class_of(task).resource == rank && !ended;
+  });
 }
 
 }  // namespace penstock

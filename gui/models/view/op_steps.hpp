@@ -81,7 +81,9 @@ OpQuery read_query(std::string_view text);
 
 bool fits(const OpQuery& query, const ViewedRun& run, TaskId task);
 
-/// All that fit, by begin; ops without length are left out.
+/// All that fit, by begin; transfers without length are left out.
 std::vector<TaskId> find_ops(const OpQuery& query, const ViewedRun& run);
+/// The ops of a rank, however short, by begin: those that end after a moment or begin at it.
+std::vector<TaskId> ops_of_rank(const ViewedRun& run, std::uint32_t rank, std::int64_t from);
 
 }  // namespace penstock

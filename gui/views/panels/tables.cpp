@@ -10,6 +10,7 @@
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "experiments/show/results/run_summary.hpp"
 #include "gui/models/run/pair_tables.hpp"
+#include "gui/models/view/op_steps.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "sim/base/time_sum.hpp"
 #include "sim/report/idle.hpp"
@@ -315,23 +316,17 @@ std::vector<TableColumn> op_columns() {
 }
 
 std::size_t fill_ops(ListRows& rows, const PaintedRun& run, std::uint32_t rank, std::int64_t from) {
-  std::size_t all = 0;
-  if (rank >= run.lanes->ranks.size()) return all;
   const Timeline& times = run.run->as_it_ran().timeline;
-  for (const Track& track : run.lanes->ranks[rank].compute) {
-    const std::size_t first = track.first_ending_after(from);
-    const std::size_t end = std::min(track.size(), first + static_cast<std::size_t>(most_rows));
-    all += track.size() - first;
-    for (std::size_t i = first; i < end; ++i) {
-      NumberedRow* const row = add_row(rows);
-      const TaskId task = track.tag[i];
-      set_op(*row, *run.run, task);
-      row->set_time(4, times.begin[task]);
-      row->set_time(5, times.end[task]);
-      row->set_time(6, times.end[task] - times.begin[task]);
-    }
+  const std::vector<TaskId> ops = ops_of_rank(*run.run, rank, from);
+  for (const TaskId task : ops) {
+    if (rows.size() >= most_rows) break;
+    NumberedRow* const row = add_row(rows);
+    set_op(*row, *run.run, task);
+    row->set_time(4, times.begin[task]);
+    row->set_time(5, times.end[task]);
+    row->set_time(6, times.end[task] - times.begin[task]);
   }
-  return all;
+  return ops.size();
 }
 
 std::vector<std::size_t> compared_columns(const RowTable& table) {

@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "experiments/run/run.hpp"
 #include "experiments/show/explanation/explanation.hpp"
@@ -99,6 +101,27 @@ TEST_CASE("search: every condition narrows; the name of an op finds it alone") {
   for (std::size_t i = 1; i < found.size(); ++i) {
     CHECK(run->timeline.begin[found[i]] >= run->timeline.begin[found[i - 1]]);
   }
+}
+
+TEST_CASE("search: ops without length are found and listed, free transfers are not") {
+  // The first stage needs no gradient of its input: I takes no time there.
+  const ViewedRunPtr run = viewed(parse_scenario(R"({
+    "model": {"stages": [
+      {"forward_us": 1, "backward_input_us": 0, "backward_weight_us": 1},
+      {"forward_us": 1, "backward_input_us": 1, "backward_weight_us": 1}]},
+    "schedule": {"name": "zb-h1", "microbatches": 8}})",
+                                                 "s.json"));
+  CHECK(find_ops(read_query("stage:0 kind:I mb:7"), *run).size() == 1);
+  CHECK(find_ops(read_query("kind:SEND_F"), *run).empty());
+  const std::vector<TaskId> ops = ops_of_rank(*run, 0, 0);
+  CHECK(ops.size() == 24);  // F, I and W of 8 microbatches
+  CHECK(std::is_sorted(ops.begin(), ops.end(), [&](TaskId a, TaskId b) {
+    return run->timeline.begin[a] < run->timeline.begin[b];
+  }));
+  const TaskId seventh = find_ops(read_query("0I7"), *run).at(0);
+  const std::vector<TaskId> later = ops_of_rank(*run, 0, run->timeline.begin[seventh].picoseconds);
+  CHECK(std::find(later.begin(), later.end(), seventh) != later.end());
+  CHECK(ops_of_rank(*run, 2, 0).empty());
 }
 
 TEST_CASE("slices: a search, a step and a colour mean microbatches, the name of an op its cell") {
