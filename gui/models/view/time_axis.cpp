@@ -13,6 +13,8 @@
 namespace penstock {
 namespace {
 
+constexpr WideInteger clock_end = max_time.picoseconds;
+
 std::string digits(double value, int decimals) {
   std::string text = fmt::format("{:.{}f}", value, decimals);
   if (text.find('.') != std::string::npos) {
@@ -25,8 +27,10 @@ std::string digits(double value, int decimals) {
 }  // namespace
 
 std::int64_t TimeAxis::time_at(double x) const {
-  constexpr double most = 9e18;
-  return origin + std::llround(std::clamp(x * picoseconds_per_pixel, -most / 2, most / 2));
+  constexpr double far = 1e20;
+  const double moved = std::round(std::clamp(x * picoseconds_per_pixel, -far, far));
+  return static_cast<std::int64_t>(
+      std::clamp(origin + static_cast<WideInteger>(moved), -clock_end, clock_end));
 }
 
 TimeAxis axis_for(std::int64_t begin, std::int64_t end, double width) {
@@ -38,14 +42,16 @@ TimeAxis zoomed(const TimeAxis& axis, double x, double factor, std::int64_t span
   const double widest = std::max(1.0, 4.0 * static_cast<double>(span) / std::max(1.0, width));
   const double scale = std::clamp(axis.picoseconds_per_pixel * factor, 1.0, widest);
   const std::int64_t time = axis.time_at(x);
-  const TimeAxis changed{time - std::llround(x * scale), scale};
+  const TimeAxis changed{TimeAxis{time, scale}.time_at(-x), scale};
   return panned(changed, 0, span, width);
 }
 
 TimeAxis panned(const TimeAxis& axis, double pixels, std::int64_t span, double width) {
-  const std::int64_t shown = std::llround(width * axis.picoseconds_per_pixel);
+  const std::int64_t shown = TimeAxis{0, axis.picoseconds_per_pixel}.time_at(width);
   const std::int64_t margin = shown / 10;
-  const std::int64_t lowest = std::min<std::int64_t>(margin - shown, 0);
+  // From there to the end of the run is no longer than the clock.
+  const std::int64_t first = span - max_time.picoseconds;
+  const std::int64_t lowest = std::max(std::min<std::int64_t>(margin - shown, 0), first);
   const std::int64_t highest = std::max(lowest, span - margin);
   return {std::clamp(axis.time_at(pixels), lowest, highest), axis.picoseconds_per_pixel};
 }
@@ -61,9 +67,9 @@ std::vector<RulerTick> ruler_ticks(const TimeAxis& axis, double width, double ap
   std::vector<RulerTick> ticks;
   std::int64_t first = axis.origin / step * step;
   if (first < axis.origin) first += step;
-  for (std::int64_t time = first; time <= last; time += step) {
+  for (WideInteger time = first; time <= last; time += step) {
     ticks.push_back(
-        {axis.x_of(time),
+        {axis.x_of(static_cast<std::int64_t>(time)),
          fmt::format("{} {}", digits(static_cast<double>(time) / in_unit, decimals), unit.name)});
   }
   return ticks;

@@ -11,13 +11,14 @@
 namespace penstock {
 
 /// The linear map between times in picoseconds and positions in pixels. Differences of times are
-/// taken in integers, so that positions are exact however long the run is.
+/// taken in integers, so that positions are exact however long the run is; times are those of the
+/// clock.
 struct TimeAxis {
   std::int64_t origin = 0;  // the time at position 0
   double picoseconds_per_pixel = 1;
 
   double x_of(std::int64_t time) const {
-    return static_cast<double>(time - origin) / picoseconds_per_pixel;
+    return static_cast<double>(WideInteger{time} - origin) / picoseconds_per_pixel;
   }
   std::int64_t time_at(double x) const;
   friend bool operator==(const TimeAxis&, const TimeAxis&) = default;

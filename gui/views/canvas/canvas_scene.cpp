@@ -10,6 +10,7 @@
 
 #include "gui/views/canvas/background.hpp"
 #include "gui/views/canvas/look.hpp"
+#include "sim/base/time.hpp"
 
 namespace penstock {
 namespace {
@@ -157,7 +158,8 @@ std::int64_t CanvasScene::span() const {
 }
 
 CanvasView CanvasScene::fitted(std::int64_t begin, std::int64_t end) const {
-  const std::int64_t margin = (end - begin) / 20 + 1;
+  const std::int64_t room = (max_time.picoseconds - std::max(end, span())) / 2;  // of the clock
+  const std::int64_t margin = std::min((end - begin) / 20 + 1, room);
   CanvasView next = view();
   // Nothing is ahead of the runs or behind them.
   const std::int64_t from = std::max(begin - margin, -margin);

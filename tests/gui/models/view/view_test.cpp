@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "experiments/run/run.hpp"
@@ -50,6 +51,20 @@ TEST_CASE("time axis: some part of the run stays in sight however far a hand goe
   CHECK(panned(axis, -1e9, span, 1000).time_at(1000) > 0);
   CHECK(zoomed(axis, 0, 1e-12, span, 1000).picoseconds_per_pixel == 1);
   CHECK(zoomed(axis, 0, 1e12, span, 1000).picoseconds_per_pixel <= 4 * 1000);
+}
+
+TEST_CASE("time axis: a run of nearly the whole clock is seen whole, and zoomed out") {
+  const std::int64_t span = 8'000'000'000'000'000'000;
+  const TimeAxis axis = axis_for(0, span, 1000);
+  CHECK(axis.time_at(1000) == span);
+  CHECK(axis.time_at(1e6) == INT64_MAX);
+  const TimeAxis out = zoomed(axis, 500, 4, span, 1000);
+  CHECK(out.picoseconds_per_pixel == 3.2e16);
+  CHECK(out.x_of(0) >= 0);
+  CHECK(out.x_of(span) - out.x_of(0) == doctest::Approx(250));
+  const auto ticks = ruler_ticks(out, 1000, 80);
+  CHECK(!ticks.empty());
+  CHECK(ticks.size() <= 13);
 }
 
 TEST_CASE("ruler: ticks are round times in one unit, far enough from each other") {
