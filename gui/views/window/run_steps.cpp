@@ -38,6 +38,7 @@ RunSteps::RunSteps(OpenRuns& runs)
   search_->setPlaceholderText("Search: stage:3 kind:B mb:12 dur>2ms");
   search_->setAccessibleName("Search ops");
   search_->setClearButtonEnabled(true);
+  search_->setMinimumWidth(22 * search_->fontMetrics().averageCharWidth());
   search_->setMaximumWidth(330);
   QObject::connect(search_, &QLineEdit::returnPressed, search_,
                    [this] { runs_.guarded([this] { run_search(); }); });

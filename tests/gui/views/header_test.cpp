@@ -250,5 +250,14 @@ TEST_CASE("header: what does not fit the memory is in the colour of a warning, a
   }
 }
 
+TEST_CASE("header: a search can be read in a narrow window, beside the figures of a comparison") {
+  Opened opened(ThemeName::light, {800, 600});
+  opened.window.comparison().freeze_reference();
+  opened.settle();
+  const QLineEdit& field = opened.window.steps().search_field();
+  CHECK(field.isVisible());
+  CHECK(field.width() >= 20 * field.fontMetrics().averageCharWidth());
+}
+
 }  // namespace
 }  // namespace penstock
