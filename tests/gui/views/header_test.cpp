@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <QDockWidget>
+#include <QLineEdit>
 #include <QSettings>
 
 #include "gui/views/canvas/look.hpp"
