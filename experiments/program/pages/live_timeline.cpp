@@ -272,7 +272,7 @@ std::string live_timeline(const Plan& plan, const Timeline& timeline,
                   {"help", help},
                   {"data", base64(run.of(path))}};
   // A text cannot end the element: "</" is written as JSON allows.
-  std::string text = info.dump();
+  std::string text = kept_in_order(info.dump());
   for (std::size_t at = text.find("</"); at != std::string::npos; at = text.find("</", at)) {
     text.insert(at + 1, "\\");
   }

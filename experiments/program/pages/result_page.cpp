@@ -257,9 +257,19 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 void write_page(const ResultPage& page, const TextSink& sink) { PageWriter(page, sink).write(); }
 
+std::string kept_in_order(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\xE2', at)) != std::string::npos; ++at) {
+    const std::string_view letter = std::string_view(text).substr(at, 3);
+    const bool turns =
+        (letter >= "\u202A" && letter <= "\u202E") || (letter >= "\u2066" && letter <= "\u2069");
+    if (turns) text.replace(at, letter.size(), "\uFFFD");
+  }
+  return text;
+}
+
 std::string html_text(std::string_view text) {
   std::string safe;
-  for (const char c : valid_text(text)) {
+  for (const char c : kept_in_order(valid_text(text))) {
     switch (c) {
       case '&':
         safe += "&amp;";

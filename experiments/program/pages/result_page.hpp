@@ -57,8 +57,12 @@ struct ResultPage {
 /// Writes the page as HTML that needs nothing else.
 void write_page(const ResultPage& page, const TextSink& sink);
 
-/// A text escaped for elements and quoted attributes of HTML. Invalid bytes and control characters
-/// other than line ends become U+FFFD.
+/// Characters that turn the direction of what follows, as a name in a trace may have, become
+/// U+FFFD.
+std::string kept_in_order(std::string text);
+
+/// A text escaped for elements and quoted attributes of HTML. Invalid bytes, control characters
+/// other than line ends, and those of `kept_in_order` become U+FFFD.
 std::string html_text(std::string_view text);
 
 /// An SVG file as an element of a page. `number` is its own in the page: names inside it get it.

@@ -313,7 +313,7 @@ void RunSteps::toggle_slack() {
       open, [shown](ShownWith& with) { with.slack = !shown; },
       [this, shown](OpenRun& of, const QString& problem) {
         if (!problem.isEmpty()) return show_message(problem);
-        if (shown) return;
+        if (shown) return show_message({});
         show_message(knows_all_slack(*of.run)
                          ? "Pale ops have slack; those that set the step time are in full colour"
                          : "Pale ops have slack; none is certain of those in full colour");

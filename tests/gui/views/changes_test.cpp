@@ -411,8 +411,10 @@ TEST_CASE("slack: ops off the critical path are pale, those on it keep their col
   opened.press(QKeySequence("Shift+C"));
   CHECK(colour_at("0F0") == first);
   CHECK(colour_at("0F3") != waits);
+  CHECK(opened.window.message().startsWith("Pale ops have slack"));
   opened.press(QKeySequence("Shift+C"));
   CHECK(colour_at("0F3") == waits);
+  CHECK(opened.window.message().isEmpty());
 }
 
 TEST_CASE("opening: a bar and a button to cancel are there as long as it takes") {

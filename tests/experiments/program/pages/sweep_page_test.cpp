@@ -217,4 +217,9 @@ TEST_CASE("pages: pictures of one page have names of their own") {
   CHECK(html_text("a<b>'\x01\xff") == "a&lt;b&gt;&#39;\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+TEST_CASE("pages: a name turns no text around") {
+  CHECK(html_text("a\u202Eb\u202A\u2066c\u2069\u2026") == "a\uFFFDb\uFFFD\uFFFDc\uFFFD\u2026");
+  CHECK(html_text("\u2029\u202F\u2065\u206A") == "\u2029\u202F\u2065\u206A");
+}
+
 }  // namespace penstock::testing
