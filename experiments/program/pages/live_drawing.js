@@ -48,6 +48,8 @@ const resize = () => {
 
 // ---- drawing ----
 const colours = () => info.themes[dark ? 1 : 0];
+/** Colour and ink of a class, of which some are others on dark ground. */
+const inksOf = work => (dark && info.pale[work.colour]) || work;
 const brushes = new Map();
 const hatched = cause => {
   const key = cause + (dark ? 'd' : 'l');
@@ -124,10 +126,10 @@ const drawIdle = (rank, y, columns) => {
 const drawOps = (track, y, high, columns) => {
   boxes(track, paintOf, paints.length, (i, left, right) => {
     const work = info.classes[track.work[i]];
-    pen.fillStyle = work.colour;
+    pen.fillStyle = inksOf(work).colour;
     pen.fillRect(left, y, right - left > 4 ? right - left - 1 : right - left, high);
     if (high < 11 || right - left < 9) return;
-    pen.fillStyle = work.ink;
+    pen.fillStyle = inksOf(work).ink;
     const text = labels([track, i]).find(each => pen.measureText(each).width + 4 < right - left);
     if (text) pen.fillText(text, (left + right) / 2, y + high / 2);
   }, columns);
@@ -137,7 +139,8 @@ const drawTracks = (tracks, y, high) => {
   tracks.forEach((track, t) => {
     const columns = new Float32Array(Math.ceil(room()) * paints.length);
     drawOps(track, y + t * part, part, columns);
-    stack(columns, paints.length, y + t * part, part, c => paints[c]);
+    stack(columns, paints.length, y + t * part, part,
+      c => inksOf({ colour: paints[c] }).colour);
   });
 };
 const rowTop = rank => header + rank * pitch() - top;

@@ -141,6 +141,9 @@ const scheme = matchMedia('(prefers-color-scheme: dark)');
 const followScheme = () => {
   dark = scheme.matches;
   document.querySelectorAll('.legend canvas').forEach(drawSwatch);
+  document.querySelectorAll('.legend i').forEach(each => {
+    each.style.background = inksOf({ colour: each.dataset.colour }).colour;
+  });
   redraw();
 };
 scheme.addEventListener('change', followScheme);

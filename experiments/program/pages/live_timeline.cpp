@@ -194,6 +194,18 @@ json classes_of(const Plan& plan) {
   return all;
 }
 
+/// What passes have on dark ground instead of their colours.
+json pale_json() {
+  json all = json::object();
+  for (std::size_t p = 0; p < pass_count; ++p) {
+    const auto pass = static_cast<Pass>(p);
+    const Colour pale = pass_colour(pass, 0, 1, PictureTheme::dark);
+    if (pale == pass_colour(pass)) continue;
+    all[hex(pass_colour(pass))] = {{"colour", hex(pale)}, {"ink", hex(text_on(pale))}};
+  }
+  return all;
+}
+
 json causes(const Plan& plan) {
   json all = json::array();
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
@@ -223,8 +235,9 @@ json theme_of(PictureTheme ground) {
           {"causes", std::move(idle)}};
 }
 
-std::string swatch(const std::string& colours, std::string_view text) {
-  return fmt::format("<span><i style=\"background:{}\"></i>{}</span>\n", colours, html_text(text));
+std::string swatch(const std::string& colour, std::string_view text) {
+  return fmt::format("<span><i style=\"background:{0}\" data-colour=\"{0}\"></i>{1}</span>\n",
+                     colour, html_text(text));
 }
 
 /// The same of colours that follow the theme.
@@ -265,6 +278,7 @@ std::string live_timeline(const Plan& plan, const Timeline& timeline,
                   {"unit", run.unit()},
                   {"transfers", run.has_transfers()},
                   {"classes", classes_of(plan)},
+                  {"pale", pale_json()},
                   {"names", plan.rank_names},
                   {"causes", causes(plan)},
                   {"hatch", hatch_pixels},

@@ -31,6 +31,16 @@ constexpr std::array<Colour, pass_count> pass_colours{{{36, 114, 250},   // forw
                                                        {21, 41, 255},    // tie_gradient
                                                        {32, 66, 90}}};   // reduce_early
 
+/// The darkest of them, on dark ground.
+struct PalePass {
+  Pass pass;
+  Colour colour;
+};
+constexpr std::array<PalePass, 4> pale_passes{{{Pass::evict, {251, 245, 255}},
+                                               {Pass::send_evicted, {175, 167, 159}},
+                                               {Pass::reduce_gradient, {166, 171, 192}},
+                                               {Pass::reduce_early, {206, 223, 200}}}};
+
 // By cause, muted, on light and on dark ground.
 constexpr std::array<Colour, idle_cause_count> light_idle{{{181, 192, 199},    // warm-up
                                                            {196, 193, 175},    // dependency
@@ -62,10 +72,16 @@ constexpr std::array<Colour, buffer_kinds> memory_colours{{{140, 136, 169},  // 
                                                            {88, 124, 78},    // input stash
                                                            {42, 0, 78}}};    // gathered
 
+Colour full_colour(Pass pass, PictureTheme ground) {
+  const auto* const pale = std::ranges::find(pale_passes, pass, &PalePass::pass);
+  const bool is_pale = ground == PictureTheme::dark && pale != pale_passes.end();
+  return is_pale ? pale->colour : pass_colours[static_cast<std::size_t>(pass)];
+}
+
 }  // namespace
 
-Colour pass_colour(Pass pass, std::uint32_t chunk, std::uint32_t chunks) {
-  const Colour full = pass_colours[static_cast<std::size_t>(pass)];
+Colour pass_colour(Pass pass, std::uint32_t chunk, std::uint32_t chunks, PictureTheme ground) {
+  const Colour full = full_colour(pass, ground);
   const bool shaded = runs_layers(pass) && pass != Pass::recompute && chunks > 1;
   return shaded ? mix(full, paper, palest * chunk / (chunks - 1)) : full;
 }

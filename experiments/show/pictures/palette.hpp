@@ -58,8 +58,9 @@ constexpr Colour idle_ground{243, 244, 246};
 constexpr Colour idle_hatch{219, 222, 227};
 
 /// The colour of a pass. The chunks of a rank use shades of it, from full strength for the first to
-/// paler for the last.
-Colour pass_colour(Pass pass, std::uint32_t chunk = 0, std::uint32_t chunks = 1);
+/// paler for the last. On a dark ground, passes that are as dark have pale colours instead.
+Colour pass_colour(Pass pass, std::uint32_t chunk = 0, std::uint32_t chunks = 1,
+                   PictureTheme ground = PictureTheme::light);
 
 /// Lines over a box, as a sum of directions.
 enum class Hatch : std::uint8_t { rising = 1, falling = 2, level = 4, upright = 8, dotted = 16 };

@@ -92,7 +92,7 @@ void LanePainter::draw_bright(const LaneRow& row, const PaintedRun& run, const S
     const int right = std::max(left + 1, nearest_pixel(to));
     if (right == left + 1 && left == drawn) continue;
     drawn = left;
-    const Colour colour = run.colouring.colour(task);
+    const Colour colour = run.colouring.colour(task, scene_->theme->kind);
     pixels_.fill(left, strip.top, right, strip.top + strip.height, packed(colour));
     ++counts_.boxes;
     put_ticks({left, right, task, colour}, run, strip);

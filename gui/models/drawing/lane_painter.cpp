@@ -224,7 +224,9 @@ void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const Pa
   labels_.clear();
   ticked_.clear();
   for (std::size_t row = 0; row < pyramid.categories().size(); ++row) {
-    busy_.set_colour(row, muted(run.colouring.category_colour(pyramid.categories()[row]), strip));
+    busy_.set_colour(
+        row, muted(run.colouring.category_colour(pyramid.categories()[row], scene_->theme->kind),
+                   strip));
   }
   if (const auto* level = level_of(pyramid, run)) {
     busy_.set_level(*level, scene_->axis);
@@ -238,7 +240,7 @@ void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const Pa
 
 /// Paler with more slack, palest from 3 % of the makespan on.
 Colour LanePainter::colour_of(TaskId task, const PaintedRun& run) const {
-  const Colour colour = run.colouring.colour(task);
+  const Colour colour = run.colouring.colour(task, scene_->theme->kind);
   if (scene_->slack.empty() || &run != scene_->runs[0]) return colour;
   constexpr double most = 0.03;
   const double share = std::min(1.0, static_cast<double>(scene_->slack[task]) / most);

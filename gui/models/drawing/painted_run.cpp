@@ -317,8 +317,11 @@ Colouring::Colouring(const ViewedRun& run, ColourBy by) : run_(run), plan_(run.p
     const bool shaded = by == ColourBy::pass && !is_named() && runs_layers(work.pass);
     ticks_.push_back(shaded ? static_cast<int>(chunk) : 0);
     several_.push_back(is_transfer(work.pass) ? most > 1 : chunks > 1);
-    of_class_.push_back(by == ColourBy::pass && !is_named() ? pass_colour(work.pass, chunk, chunks)
-                                                            : category_colour(category));
+    for (const PictureTheme ground : {PictureTheme::light, PictureTheme::dark}) {
+      of_class_[static_cast<std::size_t>(ground)].push_back(
+          by == ColourBy::pass && !is_named() ? pass_colour(work.pass, chunk, chunks, ground)
+                                              : category_colour(category, ground));
+    }
   }
 }
 
@@ -337,15 +340,17 @@ std::vector<std::uint8_t> Colouring::categories(bool transfers) const {
   return {found.begin(), found.end()};
 }
 
-Colour Colouring::category_colour(std::uint8_t category) const {
-  if (by_ == ColourBy::pass && !is_named()) return pass_colour(static_cast<Pass>(category));
+Colour Colouring::category_colour(std::uint8_t category, PictureTheme ground) const {
+  if (by_ == ColourBy::pass && !is_named()) {
+    return pass_colour(static_cast<Pass>(category), 0, 1, ground);
+  }
   if (by_ == ColourBy::cause) return working_colour;
   return series_colour(category);
 }
 
-Colour Colouring::colour(TaskId task) const {
-  if (by_ == ColourBy::microbatch) return category_colour(category(task));
-  return of_class_[plan_.work[task]];
+Colour Colouring::colour(TaskId task, PictureTheme ground) const {
+  if (by_ == ColourBy::microbatch) return category_colour(category(task), ground);
+  return of_class_[static_cast<std::size_t>(ground)][plan_.work[task]];
 }
 
 RunsOnAxis on_one_axis(PaintedRunPtr first, const ShownWith& with) {

@@ -42,9 +42,9 @@ class Colouring {
   /// Those of all actions, or of all transfers.
   std::vector<std::uint8_t> categories(bool transfers) const;
   /// Of many ops together; chunks of a rank share one.
-  Colour category_colour(std::uint8_t category) const;
+  Colour category_colour(std::uint8_t category, PictureTheme ground = PictureTheme::light) const;
   /// Of one op; chunks have shades.
-  Colour colour(TaskId task) const;
+  Colour colour(TaskId task, PictureTheme ground = PictureTheme::light) const;
   /// How many ticks an op has in its corner: the place of its stage among those of its rank, from
   /// 0. Only where colours are those of passes: their shades are near each other.
   int ticks(TaskId task) const { return ticks_[plan_.work[task]]; }
@@ -63,7 +63,7 @@ class Colouring {
   const ViewedRun& run_;
   const Plan& plan_;
   ColourBy by_;
-  std::vector<Colour> of_class_;
+  std::array<std::vector<Colour>, 2> of_class_;  // by ground
   std::vector<std::uint8_t> category_of_class_;
   std::vector<std::uint8_t> several_;  // by class
   std::vector<int> ticks_;             // by class

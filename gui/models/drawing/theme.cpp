@@ -25,6 +25,7 @@ constexpr std::array<Colour, idle_cause_count> dark_heat{{{180, 177, 255},
                                                           {204, 160, 176}}};
 
 Theme with_idle(Theme theme, PictureTheme ground) {
+  theme.kind = ground;
   theme.heat = ground == PictureTheme::dark ? dark_heat : light_heat;
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     theme.idle[c] = idle_colour(static_cast<IdleCause>(c), ground);

@@ -14,7 +14,8 @@ constexpr std::size_t theme_count = 3;
 /// "light", "dark", "contrast".
 std::string_view name(ThemeName name);
 
-/// The colours around the ops; ops have those of the command line's pictures in every theme.
+/// The colours around the ops; ops have those of the command line's pictures on light or on dark
+/// ground.
 struct Theme {
   Colour ground;     // behind the lanes
   Colour lane;       // of a lane where nothing is known
@@ -24,6 +25,7 @@ struct Theme {
   Colour grid;
   Colour accent;   // selection, marks, focus
   Colour warning;  // text: what does not fit
+  PictureTheme kind = PictureTheme::light;
   std::array<Colour, idle_cause_count> idle{};
   std::array<Colour, idle_cause_count> idle_lines{};  // the hatching over them
   // Where idle time is all that is drawn: as strong as text on a lane, and unlike each other.

@@ -81,7 +81,7 @@ void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name
   const bool ops = any([](const LaneRow& row) { return !row.heat; });
   const bool memory = any([](const LaneRow& row) { return row.kind == LaneKind::memory; });
   if (heat_) add_heat(run, colours, causes);
-  if (ops) add_ops(run, categories);
+  if (ops) add_ops(run, colours, categories);
   add_causes(run, colours, causes);
   if (memory && run.memory != nullptr) add_memory(*run.memory);
   if (runs.size() > 1) {
@@ -95,7 +95,8 @@ void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name
   update();
 }
 
-void RunLegend::add_ops(const PaintedRun& run, const std::set<std::uint8_t>& categories) {
+void RunLegend::add_ops(const PaintedRun& run, const Theme& colours,
+                        const std::set<std::uint8_t>& categories) {
   std::size_t count = run.run->plan.microbatches / slices_of(*run.run);
   if (run.by == ColourBy::stage) {
     count = 0;
@@ -112,7 +113,8 @@ void RunLegend::add_ops(const PaintedRun& run, const std::set<std::uint8_t>& cat
       if (category + series_colours < count) text += QString(", %1").arg(category + series_colours);
       if (category + 2 * series_colours < count) text += ", …";
     }
-    entries_.push_back({qt_colour(run.colouring.category_colour(category)), {}, text});
+    const Colour colour = run.colouring.category_colour(category, colours.kind);
+    entries_.push_back({qt_colour(colour), {}, text});
   }
   const int ticks = run.colouring.most_ticks();
   if (ticks == 0) return;

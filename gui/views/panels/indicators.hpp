@@ -35,7 +35,8 @@ class RunLegend : public QWidget {
     std::vector<QColor> shades{};  // in the place of the colour, of heat
     QColor ticks{};                // in its corner, if valid
   };
-  void add_ops(const PaintedRun& run, const std::set<std::uint8_t>& categories);
+  void add_ops(const PaintedRun& run, const Theme& colours,
+               const std::set<std::uint8_t>& categories);
   void add_causes(const PaintedRun& run, const Theme& colours,
                   const std::set<std::uint8_t>& causes);
   void add_heat(const PaintedRun& run, const Theme& colours, const std::set<std::uint8_t>& causes);

@@ -33,7 +33,7 @@ TEST_CASE("themes: what stands in a lane differs from the lane and from each oth
     };
     for (std::size_t p = 0; p < pass_count; ++p) {
       CAPTURE(p);
-      CHECK(apart(pass_colour(static_cast<Pass>(p))) >= 12);
+      CHECK(apart(pass_colour(static_cast<Pass>(p), 0, 1, colours.kind)) >= 12);
     }
     for (const Colour idle : colours.idle) {
       CHECK(apart(idle) >= 12);
@@ -54,12 +54,31 @@ TEST_CASE("themes: what stands in a lane differs from the lane and from each oth
   CHECK(testing::least_difference(later_colour, earlier_colour) >= 12);
 }
 
+TEST_CASE("themes: on dark ground every pass is lighter than its lane, most of them by far") {
+  // As light as passes can be and still differ from each other and from all causes for everybody.
+  for (const ThemeName dark : {ThemeName::dark, ThemeName::contrast}) {
+    const Theme& colours = theme(dark);
+    int far = 0;
+    for (std::size_t p = 0; p < pass_count; ++p) {
+      CAPTURE(p);
+      const double its =
+          contrast(pass_colour(static_cast<Pass>(p), 0, 1, colours.kind), colours.lane);
+      CHECK(its >= 1.7);
+      far += its >= 2.9 ? 1 : 0;
+    }
+    CHECK(far >= 13);
+    CHECK(contrast(pass_colour(Pass::reduce_gradient, 0, 1, colours.kind), colours.lane) >= 3);
+  }
+}
+
 TEST_CASE("themes: one of the two tones of a selection is seen on every colour") {
   const auto seen_on = [](Colour ground) {
     return std::max(contrast(ground, paper), contrast(ground, ink));
   };
   for (std::size_t p = 0; p < pass_count; ++p) {
-    CHECK(seen_on(pass_colour(static_cast<Pass>(p))) >= 3);
+    for (const PictureTheme kind : {PictureTheme::light, PictureTheme::dark}) {
+      CHECK(seen_on(pass_colour(static_cast<Pass>(p), 0, 1, kind)) >= 3);
+    }
   }
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     for (std::size_t t = 0; t < theme_count; ++t) {
