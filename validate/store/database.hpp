@@ -83,8 +83,8 @@ class Statement {
     return *this;
   }
   /// The same of a list.
-  template <class Values>
-  Statement& with_each(const Values& values) {
+  template <class BoundValues>
+  Statement& with_each(const BoundValues& values) {
     clear();
     for (const auto& value : values) bind(value);
     return *this;
