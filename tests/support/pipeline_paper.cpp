@@ -1,7 +1,5 @@
 #include "tests/support/pipeline_paper.hpp"
 
-#include <doctest/doctest.h>
-
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -50,11 +48,6 @@ OtherRows read_rows_of(const Paper& paper, const std::string& csv) {
   const Scratch scratch;
   const PaperTable& table = paper.tables.front();
   return {table.name, read_paper_rows(scratch.file("rows.csv", csv), table)};
-}
-
-bool reproduction_says(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace penstock::testing

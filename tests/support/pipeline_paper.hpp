@@ -18,7 +18,4 @@ nlohmann::json paper_with(nlohmann::json table);
 Paper read_paper_of(const nlohmann::json& document);
 OtherRows read_rows_of(const Paper& paper, const std::string& csv);
 
-/// Whether a text has a part.
-bool reproduction_says(const std::string& text, const std::string& part);
-
 }  // namespace penstock::testing

@@ -6,6 +6,7 @@
 #include "experiments/show/pictures/plots/plot_data.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/pictures.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -54,7 +55,7 @@ TEST_CASE("published against simulated: bands are those of the judgements, and t
   CHECK(has_text(svg, "nothing fitted, within 8.0 %"));
   CHECK(has_text(svg, "nothing fitted, within 3.0 %"));
   CHECK_FALSE(has_text(svg, "table of a paper with many words that no narrow column holds"));
-  CHECK(svg.find("font-size=\"12\"") != std::string::npos);
+  CHECK(says(svg, "font-size=\"12\""));
 }
 
 TEST_CASE("published against simulated: another document is refused with its place") {

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "tests/support/made_up_backend.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -172,7 +173,7 @@ TEST_CASE("calibration: a backend is measured with what it can run, and the repo
   for (const char* part :
        {"gemm", "handover", "in a run", "transfer", "closed formula", "verdict"}) {
     CAPTURE(part);
-    CHECK(report.find(part) != std::string::npos);
+    CHECK(says(report, part));
   }
   // And it can be drawn.
   const CalibrationPlot plot = calibration_plot(document);
@@ -196,9 +197,8 @@ TEST_CASE("calibration: pipelines are left out once their share of the budget is
   REQUIRE(runs.left_out.size() == 4);
   CHECK(runs.left_out[0].why == "pipelines had taken 8 times their share of --budget");
   const Calibration calibration{.left_out = runs.left_out};
-  CHECK(calibration_text(calibration)
-            .find("left out: 4 pipelines: pipelines had taken 8 times their share of --budget\n") !=
-        std::string::npos);
+  CHECK(says(calibration_text(calibration),
+             "left out: 4 pipelines: pipelines had taken 8 times their share of --budget\n"));
 }
 
 TEST_CASE("calibration: a backend that runs nothing here says why before anything is measured") {
@@ -218,7 +218,7 @@ TEST_CASE("calibration plot: it follows from the document alone, byte by byte") 
   CHECK(plot.panels[1].series[1].points[0].high == doctest::Approx(2.3));
   const std::string once = draw_calibration_plot(PictureFormat::svg, plot);
   CHECK(once == draw_calibration_plot(PictureFormat::svg, calibration_plot(small_document())));
-  CHECK(once.find("<svg") != std::string::npos);
+  CHECK(says(once, "<svg"));
 }
 
 TEST_CASE("calibration plot: any other document is refused with its place") {

@@ -10,6 +10,7 @@
 #include "experiments/measure/calibration/calibration.hpp"
 #include "experiments/measure/calibration/layers_in_run.hpp"
 #include "experiments/run/run.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/store/profile_store.hpp"
 
@@ -46,7 +47,7 @@ double chain_makespan_us(double pass_ns, double in_run_ns = 0) {
 
 bool has_note(const RunResult& result, const std::string& part) {
   return std::any_of(result.notes.begin(), result.notes.end(),
-                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
+                     [&](const std::string& note) { return says(note, part); });
 }
 
 }  // namespace

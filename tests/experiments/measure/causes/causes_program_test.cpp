@@ -269,7 +269,7 @@ TEST_CASE("causes: traces of replicas note clocks that do not fit in any of them
   CAPTURE(read.errors);
   REQUIRE(read.code == 0);
   const std::string note = "replica 1: clocks are not aligned between ranks 0 and 1";
-  CHECK(read.output.find("note: " + note) != std::string::npos);
+  CHECK(says(read.output, "note: " + note));
   const Recording all = read_timeline(content_of(scratch.path("all.timeline")));
   CHECK(all.timeline.environment.at(unaligned_key).starts_with(note));
 }

@@ -17,6 +17,7 @@
 #include "sim/engines/events.hpp"
 #include "tests/support/finished_run.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/system.hpp"
 #include "validate/job/replica_ranks.hpp"
 
@@ -117,7 +118,7 @@ TEST_CASE("causes: a slow rank is found by its peers, by expectations, or by its
     const StepCauses alone = causes_in(run);
     CHECK(cause_of(alone, CauseKind::rank) == nullptr);
     CHECK(cause_of(alone, CauseKind::stages) != nullptr);
-    CHECK(alone.notes.front().find("--expected") != std::string::npos);
+    CHECK(says(alone.notes.front(), "--expected"));
     const ExpectedOps expected = expected_ops(recorded(plan));
     const StepCauses causes = causes_in(run, &expected);
     REQUIRE(causes.causes.size() == 1);
@@ -232,7 +233,7 @@ TEST_CASE(
   const Recording two = with_slow(2);
   CHECK(cause_of(causes_in(two), CauseKind::link) == nullptr);
   CHECK(causes_in(two).notes.back().starts_with("there are too few links"));
-  CHECK(refusal(two, {{"link=1>0"}, {}}).find("link 1>0 has no peers") != std::string::npos);
+  CHECK(says(refusal(two, {{"link=1>0"}, {}}), "link 1>0 has no peers"));
 }
 
 TEST_CASE("causes: a replica with more work is no slow rank") {
@@ -391,13 +392,13 @@ TEST_CASE("causes: settings of a measured run change chance and the host alone")
   };
   CHECK(with(R"(/chance/stragglers=[{"rank": 2, "factor": 2}])") == step_of(recorded(plan, slow)));
   CHECK(with("/overheads/launch_us=7") == step_of(run) + from_us(7));
-  CHECK(refusal(run, {{}, {"/schedule/name=zb-h1"}}).find("trace --scenario") != std::string::npos);
-  CHECK(refusal(run, {{}, {"/chance/stragglers=[{\"rank\": 9, \"factor\": 2}]"}})
-            .find("unknown rank 9") != std::string::npos);
-  CHECK(refusal(run, {{"rank=1"}, {}}).find("--expected") != std::string::npos);
-  CHECK(refusal(run, {{"rank=3"}, {}}).find("ranks are 0 to 2") != std::string::npos);
-  CHECK(refusal(run, {{"weather"}, {}}).find("expected rank=N") != std::string::npos);
-  CHECK(refusal(run, {{"link=0>2"}, {}}).find("its first is 0>1") != std::string::npos);
+  CHECK(says(refusal(run, {{}, {"/schedule/name=zb-h1"}}), "trace --scenario"));
+  CHECK(says(refusal(run, {{}, {"/chance/stragglers=[{\"rank\": 9, \"factor\": 2}]"}}),
+             "unknown rank 9"));
+  CHECK(says(refusal(run, {{"rank=1"}, {}}), "--expected"));
+  CHECK(says(refusal(run, {{"rank=3"}, {}}), "ranks are 0 to 2"));
+  CHECK(says(refusal(run, {{"weather"}, {}}), "expected rank=N"));
+  CHECK(says(refusal(run, {{"link=0>2"}, {}}), "its first is 0>1"));
 }
 
 }  // namespace penstock::testing

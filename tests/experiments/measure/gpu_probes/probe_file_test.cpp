@@ -12,6 +12,7 @@
 #include "tests/support/model_files.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
@@ -112,8 +113,8 @@ TEST_CASE("probes: fits find the speed of the fake GPU in what the check wrote")
   CHECK(fit("matrix products").refusal.starts_with("needs 8 products of 4 shapes, got 5 of 1;"));
   CHECK(fit("copy").refusal.starts_with("needs 3 sizes, got 1;"));
   const std::string text = device_report_text(report);
-  CHECK(text.find(one_gpu_scope) != std::string::npos);
-  CHECK(text.find("matrix products: not fitted: ") != std::string::npos);
+  CHECK(says(text, one_gpu_scope));
+  CHECK(says(text, "matrix products: not fitted: "));
   CHECK(device_report_json(report)["scope"] == one_gpu_scope);
 }
 
@@ -125,9 +126,8 @@ TEST_CASE("probes: on a GPU whose SMs were not split, what ran on parts of them 
   CHECK(report.fits.front().refusal.starts_with("needs flops alone on 3 numbers of SMs, got 0;"));
   const std::string text = device_report_text(report);
   CHECK(text.starts_with("made-up GPU, 132 SMs, cc 9.0: "));
-  CHECK(text.find("on parts of the SMs left out: the driver did not split them\n") !=
-        std::string::npos);
-  CHECK(text.find("graph nodes: t = start + each * nodes") != std::string::npos);
+  CHECK(says(text, "on parts of the SMs left out: the driver did not split them\n"));
+  CHECK(says(text, "graph nodes: t = start + each * nodes"));
 }
 
 // A store keeps both: the driver may have split the SMs in one run of the check and not in another.
@@ -248,7 +248,7 @@ TEST_CASE("the README of calibration says what a run on one GPU validates, in th
       content_of(std::string(PENSTOCK_ROOT) + "/experiments/calibration/README.md");
   std::string plain;
   for (const char c : readme) plain += c == '\n' ? ' ' : c;
-  CHECK(plain.find(one_gpu_scope) != std::string::npos);
+  CHECK(says(plain, one_gpu_scope));
 }
 
 TEST_CASE("calibrate --import adds rows to a store, and profile fit reports the same constants") {
@@ -258,8 +258,8 @@ TEST_CASE("calibrate --import adds rows to a store, and profile fit reports the 
       run_penstock({"calibrate", "--import", folder, "-o", "gpu.profile"}, scratch.path(""));
   CAPTURE(imported.errors);
   REQUIRE(imported.code == 0);
-  CHECK(imported.output.find("SM scaling of flops: t = ") != std::string::npos);
-  CHECK(imported.output.find("rows added to gpu.profile: ") != std::string::npos);
+  CHECK(says(imported.output, "SM scaling of flops: t = "));
+  CHECK(says(imported.output, "rows added to gpu.profile: "));
   const ProgramRun fitted =
       run_penstock({"profile", "fit", "gpu.profile", "--json"}, scratch.path(""));
   REQUIRE(fitted.code == 0);
@@ -271,7 +271,7 @@ TEST_CASE("calibrate --import adds rows to a store, and profile fit reports the 
   const ProgramRun again =
       run_penstock({"calibrate", "--import", folder, "-o", "gpu.profile"}, scratch.path(""));
   CHECK(again.code == 0);
-  CHECK(again.errors.find(" already in gpu.profile") != std::string::npos);
+  CHECK(says(again.errors, " already in gpu.profile"));
   CHECK(again.output.ends_with("\n0 rows added to gpu.profile\n"));
 }
 

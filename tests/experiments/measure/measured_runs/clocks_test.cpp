@@ -11,6 +11,7 @@
 
 #include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/show/explanation/explanation.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/traced_runs.hpp"
 
 // Clocks of ranks over links that are slow, and clocks that nothing aligns.
@@ -92,7 +93,7 @@ TEST_CASE("clocks: those that drift are noted, in the timeline too") {
       "they leave";
   CHECK(run.unaligned == note);
   CHECK(std::ranges::count(run.notes, note) == 1);
-  CHECK(measured_run_text(run).find("trace with synchronised clocks (PTP)") != std::string::npos);
+  CHECK(says(measured_run_text(run), "trace with synchronised clocks (PTP)"));
   const Recording recording{run.job.priced.plan, run.timeline, run.title};
   CHECK(std::ranges::count(explain_recorded(run_of_recording(recording)).notes, note) == 1);
   const Comparison same =

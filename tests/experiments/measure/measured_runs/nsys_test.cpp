@@ -11,6 +11,7 @@
 #include "tests/support/nsys_writer.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/traced_runs.hpp"
 #include "validate/store/database.hpp"
 
@@ -54,12 +55,12 @@ TEST_CASE("nsys: penstock trace reads an export as it reads traces of PyTorch's 
   CAPTURE(read.output);
   CAPTURE(read.errors);
   REQUIRE(read.code == 0);
-  CHECK(read.output.find("1f1b, 3 ranks, 6 microbatches") != std::string::npos);
+  CHECK(says(read.output, "1f1b, 3 ranks, 6 microbatches"));
   const RunResult run = run_of(three_stages(steady_order));
   const Recording recording = read_timeline(content_of(scratch.path("run.timeline")));
   CHECK(makespan(recording.plan, recording.timeline) == makespan(*run.plan, run.timeline));
   const ProgramRun one = run_penstock({"trace", path + "#102", "--preview"}, scratch.path(""));
-  CHECK(one.output.find("PP:1F0") != std::string::npos);
+  CHECK(says(one.output, "PP:1F0"));
 }
 
 // By default Nsight Systems traces a graph as one launch, without its kernels.
@@ -92,10 +93,10 @@ TEST_CASE("nsys: files without kernels and other databases are refused") {
       for (const std::string& trace : traces_in(path)) read_trace(trace);
     });
   };
-  CHECK(refused("SQLite format 3\0 and more").find("bad.sqlite: ") != std::string::npos);
+  CHECK(says(refused("SQLite format 3\0 and more"), "bad.sqlite: "));
   const std::string good = written(scratch);
   const std::string whole = content_of(good);
-  CHECK(refused(whole.substr(0, whole.size() / 2)).find("bad.sqlite: ") != std::string::npos);
+  CHECK(says(refused(whole.substr(0, whole.size() / 2)), "bad.sqlite: "));
   CHECK(refused(whole) == "accepted");
   CHECK_THROWS_WITH_AS(read_trace(good + "#999"), doctest::Contains("no process of this number"),
                        InputError);
@@ -141,10 +142,10 @@ TEST_CASE("nsys: a table without a column that is read is refused with both") {
       const std::string path = written(scratch);
       Database(path, Database::Access::write)
           .run(fmt::format("ALTER TABLE {} RENAME COLUMN \"{}\" TO other", table.name, column));
-      CHECK(refused_with<InputError>([&] { traces_in(path); })
-                .find(fmt::format("report.sqlite: {}: the export lacks this table or its column "
-                                  "\"{}\"; `nsys export --type sqlite`",
-                                  table.name, column)) != std::string::npos);
+      CHECK(says(refused_with<InputError>([&] { traces_in(path); }),
+                 fmt::format("report.sqlite: {}: the export lacks this table or its column "
+                             "\"{}\"; `nsys export --type sqlite`",
+                             table.name, column)));
     }
   }
 }
@@ -160,14 +161,13 @@ TEST_CASE("nsys: an event whose times cannot be is refused with its table and ro
     return replaced(refused_with<InputError>([&] { read_trace(path + "#101"); }),
                     fmt::format("row {} ", row), "its row ");
   };
-  CHECK(refused("end = 4999")
-            .find("report.sqlite: NVTX_EVENTS: its row lasts from 5000 to 4999 ns; an "
-                  "event ends after it begins") != std::string::npos);
-  CHECK(refused("start = -5")
-            .find("its row lasts from -5 to 8000 ns; an event ends after it begins, "
-                  "begins at 0 or later") != std::string::npos);
-  CHECK(refused("end = 2300000000000000001").find("NVTX_EVENTS: its row lasts from ") !=
-        std::string::npos);
+  CHECK(says(refused("end = 4999"),
+             "report.sqlite: NVTX_EVENTS: its row lasts from 5000 to 4999 ns; an "
+             "event ends after it begins"));
+  CHECK(says(refused("start = -5"),
+             "its row lasts from -5 to 8000 ns; an event ends after it begins, "
+             "begins at 0 or later"));
+  CHECK(says(refused("end = 2300000000000000001"), "NVTX_EVENTS: its row lasts from "));
 }
 
 TEST_CASE("nsys: an event may end at the last time of all") {
@@ -189,15 +189,15 @@ TEST_CASE("nsys: where a process is no rank, the error says how others are named
       "LIMIT 1");
   const ProgramRun read = run_penstock({"trace", path}, scratch.path(""));
   CHECK(read.code == 3);
-  CHECK(read.errors.find("report.db#90: no annotation of it matches") != std::string::npos);
-  CHECK(read.errors.find("naming the others: FILE#PROCESS ...") != std::string::npos);
+  CHECK(says(read.errors, "report.db#90: no annotation of it matches"));
+  CHECK(says(read.errors, "naming the others: FILE#PROCESS ..."));
   const ProgramRun named =
       run_penstock({"trace", path + "#101", path + "#102", path + "#103"}, scratch.path(""));
   CHECK(named.code == 0);
   file.run("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid <> 90 << 24");
   const ProgramRun alone = run_penstock({"trace", path}, scratch.path(""));
-  CHECK(alone.errors.find("report.db#90: no annotation of it matches") != std::string::npos);
-  CHECK(alone.errors.find("FILE#PROCESS") == std::string::npos);
+  CHECK(says(alone.errors, "report.db#90: no annotation of it matches"));
+  CHECK(!says(alone.errors, "FILE#PROCESS"));
 }
 
 TEST_CASE("lanes: of traces without a pipeline, ranges stand above the kernels of each rank") {

@@ -8,6 +8,7 @@
 #include "experiments/measure/measured_runs/run_times.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/traced_runs.hpp"
 
 // Scenarios, profiles and JSON of traced runs, and traces that cannot be one.
@@ -48,7 +49,7 @@ TEST_CASE("traces: numbers of stages and microbatches that cannot be are refused
     std::vector<std::string> notes;
     const std::string refusal = refused_with<InputError>(
         [&] { measured_run(read_rank_traces(reading, true, notes), {}, {}); });
-    CHECK(refusal.find("too few for all") != std::string::npos);
+    CHECK(says(refusal, "too few for all"));
   }
 }
 
@@ -72,7 +73,7 @@ TEST_CASE("traces: a scenario from the profile of a traced run takes as long as 
                                R"({"name": "zb-h1", "microbatches": 6})"}) {
     CAPTURE(schedule);
     std::string scenario = three_stages(schedule);
-    if (scenario.find("zb-h1") != std::string::npos) {
+    if (says(scenario, "zb-h1")) {
       for (const char* us : {"6", "8", "10"}) {
         const std::string whole = fmt::format("\"backward_us\": {}", us);
         scenario.replace(
@@ -137,8 +138,7 @@ TEST_CASE("traces: a scenario from the profile of a traced run keeps a slow link
   REQUIRE(measured.slow_links.size() == 1);
   CHECK(text(measured.slow_links.front().link) == "1>0");
   CHECK(measured.slow_links.front().us == 5);
-  CHECK(measured_run_text(measured).find("over the slow link 1>0 it takes 5 µs\n") !=
-        std::string::npos);
+  CHECK(says(measured_run_text(measured), "over the slow link 1>0 it takes 5 µs\n"));
   CHECK(measured_run_json(measured)["slow_links"].dump() == R"([{"link":"1>0","us":5.0}])");
   const RunResult simulated = run_from_profile(measured);
   REQUIRE(simulated.report);

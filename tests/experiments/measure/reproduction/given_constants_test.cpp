@@ -6,6 +6,7 @@
 #include "experiments/measure/reproduction/constants.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -76,9 +77,8 @@ TEST_CASE("constants are read from a reproduction as JSON") {
 }
 
 TEST_CASE("a file without constants, or without those of a group, is refused") {
-  CHECK(refusal_of("# nothing\n").find("it has no constants") != std::string::npos);
-  CHECK(refusal_of("{\"tables\": 3}").find("not a result of penstock reproduce") !=
-        std::string::npos);
+  CHECK(says(refusal_of("# nothing\n"), "it has no constants"));
+  CHECK(says(refusal_of("{\"tables\": 3}"), "not a result of penstock reproduce"));
   CHECK(
       refused_with<InputError>([] { pace_of(constants_in(markdown), "times", "by group", {"c"}); })
           .ends_with("it has no pace for table \"times\", group c; it has constants of "

@@ -9,6 +9,7 @@
 #include "sim/base/error.hpp"
 #include "tests/support/pipeline_paper.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 // Rows that the paper lacks, and constants that are given.
@@ -46,7 +47,7 @@ TEST_CASE("reproduce: an error in other rows names their file, row and column") 
             .starts_with("rows.csv: row 4, column 2: times: /schedule/microbatches: "));
   CHECK(error_of_rows(head + "b,2,4,-75\n") ==
         "rows.csv: row 3, column 3: times: /published: it is -75; it must not be below 0");
-  CHECK(error_of_rows(head + "b,2,4,0\n").find("has no error: published 0") != std::string::npos);
+  CHECK(says(error_of_rows(head + "b,2,4,0\n"), "has no error: published 0"));
   CHECK(error_of_rows(head + "b,2,4,75\n") == "none");
 }
 
@@ -148,9 +149,8 @@ TEST_CASE("reproduce: given constants replace the fit, to a table that the paper
   CHECK(judged.judged.rows == 1);
   CHECK(judged.rows[1].error == doctest::Approx(0));
   CHECK(judged.constants[0].source_file == "f");
-  CHECK(reproduction_says(reproduction_text(paper, reproduction), "pace = 5 (from f)"));
-  CHECK(reproduction_says(reproduction_text(paper, reproduction),
-                          "1 row not judged: mean error 0.0 %"));
+  CHECK(says(reproduction_text(paper, reproduction), "pace = 5 (from f)"));
+  CHECK(says(reproduction_text(paper, reproduction), "1 row not judged: mean error 0.0 %"));
 }
 
 TEST_CASE("reproduce: rows that a fit names are not judged with its constants given") {

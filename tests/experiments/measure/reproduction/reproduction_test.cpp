@@ -7,6 +7,7 @@
 #include "sim/base/error.hpp"
 #include "tests/support/pipeline_paper.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -125,8 +126,8 @@ TEST_CASE("reproduce: a table without published values predicts, and shows furth
   CHECK(judged.judged.rows == 0);
   CHECK(judged.met);
   const std::string text = reproduction_text(paper, reproduction);
-  CHECK(text.find("twice  published  simulated") != std::string::npos);
-  CHECK(text.find("predicted") != std::string::npos);
+  CHECK(says(text, "twice  published  simulated"));
+  CHECK(says(text, "predicted"));
 }
 
 TEST_CASE("reproduce: a reference has no error, but a place in the ranking") {
@@ -158,12 +159,12 @@ TEST_CASE("reproduce: a row is shown where it has a part, and once where it has 
        {reproduction_markdown(paper, reproduction), reproduction_text(paper, reproduction)}) {
     const std::size_t more = text.find("more");
     CAPTURE(text);
-    CHECK(reproduction_says(text.substr(0, more), " 15 "));
-    CHECK_FALSE(reproduction_says(text.substr(0, more), " 27 "));
-    CHECK(reproduction_says(text.substr(0, more), " 51 "));
-    CHECK(reproduction_says(text.substr(more), " 15 "));
-    CHECK(reproduction_says(text.substr(more), " 27 "));
-    CHECK_FALSE(reproduction_says(text.substr(more), " 51 "));
+    CHECK(says(text.substr(0, more), " 15 "));
+    CHECK_FALSE(says(text.substr(0, more), " 27 "));
+    CHECK(says(text.substr(0, more), " 51 "));
+    CHECK(says(text.substr(more), " 15 "));
+    CHECK(says(text.substr(more), " 27 "));
+    CHECK_FALSE(says(text.substr(more), " 51 "));
   }
 }
 
@@ -176,10 +177,9 @@ TEST_CASE("reproduce: a table has the rows for which its formula holds") {
   CHECK(judged.rows[0].published == 27);
   CHECK(judged.judged.rows == 2);
   table["where"] = "m > 16";
-  CHECK(reproduction_says(reproduction_refusal(paper_with(table)),
-                          "/tables/0/where: no row is left"));
+  CHECK(says(reproduction_refusal(paper_with(table)), "/tables/0/where: no row is left"));
   table["where"] = "q > 16";
-  CHECK(reproduction_says(reproduction_refusal(paper_with(table)), "/tables/0/where"));
+  CHECK(says(reproduction_refusal(paper_with(table)), "/tables/0/where"));
 }
 
 TEST_CASE("reproduce: a ranking without pairs that differ is not met") {
@@ -204,8 +204,7 @@ TEST_CASE("reproduce: texts of a scenario that begin with = are formulas, in pat
       json::parse(R"({"kind": {"one": {}, "four": {"hardware": {"transfer_us": "=2*p"}}}})");
   CHECK(reproduced(paper_with(table)).met());
   table["scenario"]["hardware"] = json::parse(R"({"transfer_us": "=speed"})");
-  CHECK(reproduction_says(reproduction_refusal(paper_with(table)),
-                          "times, row 2 1: the formula \"speed\""));
+  CHECK(says(reproduction_refusal(paper_with(table)), "times, row 2 1: the formula \"speed\""));
 }
 
 TEST_CASE("reproduce: a result with * is the largest of a list") {
@@ -215,11 +214,11 @@ TEST_CASE("reproduce: a result with * is the largest of a list") {
   table["simulated"] = "held";
   CHECK(reproduced(paper_with(table)).met());
   table["results"] = {{"held", "/ranks/*/nothing"}};
-  CHECK(reproduction_says(reproduction_refusal(paper_with(table)),
-                          "the result \"held\" has no number at /nothing"));
+  CHECK(says(reproduction_refusal(paper_with(table)),
+             "the result \"held\" has no number at /nothing"));
   table["results"] = {{"held", "/nothing/*/peak_activations"}};
-  CHECK(reproduction_says(reproduction_refusal(paper_with(table)),
-                          "has nothing at /nothing/*/peak_activations"));
+  CHECK(
+      says(reproduction_refusal(paper_with(table)), "has nothing at /nothing/*/peak_activations"));
 }
 
 TEST_CASE("reproduce: a patch is chosen by the text of a column") {
@@ -230,7 +229,7 @@ TEST_CASE("reproduce: a patch is chosen by the text of a column") {
       json::parse(R"({"kind": {"fast": {}, "late": {"hardware": {"transfer_us": 1}}}})");
   CHECK(reproduced(paper_with(table)).met());
   table["rows"][1][0] = "odd";
-  CHECK(reproduction_says(reproduction_refusal(paper_with(table)), "have none for odd"));
+  CHECK(says(reproduction_refusal(paper_with(table)), "have none for odd"));
 }
 
 TEST_CASE("reproduce: faults of a paper are told with their place") {
@@ -240,40 +239,28 @@ TEST_CASE("reproduce: faults of a paper are told with their place") {
     paper[json::json_pointer(pointer)] = std::move(value);
     return reproduction_refusal(paper);
   };
-  CHECK(reproduction_says(changed("/tables/0/rows/0", {1, 2}),
-                          "/tables/0/rows/0: the row has 2 cells"));
-  CHECK(reproduction_says(changed("/tables/0/label", {"q"}),
-                          "/tables/0/label/0: there is no column \"q\""));
-  CHECK(reproduction_says(changed("/constants/0/start", 1000), "/constants/0/start"));
-  CHECK(reproduction_says(changed("/tables/0/simulated", "speed"),
-                          "times, row 2 4: the formula \"speed\""));
-  CHECK(reproduction_says(changed("/tables/0/results", {{"x", "/nothing"}}),
-                          "no number at /nothing"));
-  CHECK(reproduction_says(changed("/tables/0/set/~1model~1stages~1nine", "m"), "leads nowhere"));
-  CHECK(reproduction_says(changed("/tables/0/set/~1model~1stages~1300000000~1forward_us", "m"),
-                          "has 2 items"));
-  CHECK(reproduction_says(changed("/tables/0/results/makespan_us", "makespan_us"), "makespan_us"));
-  CHECK(reproduction_says(changed("/tables/0/results/makespan_us", "/~2"),
-                          "the result \"makespan_us\""));
-  CHECK(reproduction_says(changed("/tables/0/published", "m*0"), "has no error"));
-  CHECK(reproduction_says(changed("/tables/0/rows", json::array()),
-                          "/tables/0/rows: there are none"));
-  CHECK(reproduction_says(
-      changed("/scenario", json::parse(R"({"model": {"stages": [{"stash_bytes": 10}, {}]},
+  CHECK(says(changed("/tables/0/rows/0", {1, 2}), "/tables/0/rows/0: the row has 2 cells"));
+  CHECK(says(changed("/tables/0/label", {"q"}), "/tables/0/label/0: there is no column \"q\""));
+  CHECK(says(changed("/constants/0/start", 1000), "/constants/0/start"));
+  CHECK(says(changed("/tables/0/simulated", "speed"), "times, row 2 4: the formula \"speed\""));
+  CHECK(says(changed("/tables/0/results", {{"x", "/nothing"}}), "no number at /nothing"));
+  CHECK(says(changed("/tables/0/set/~1model~1stages~1nine", "m"), "leads nowhere"));
+  CHECK(says(changed("/tables/0/set/~1model~1stages~1300000000~1forward_us", "m"), "has 2 items"));
+  CHECK(says(changed("/tables/0/results/makespan_us", "makespan_us"), "makespan_us"));
+  CHECK(says(changed("/tables/0/results/makespan_us", "/~2"), "the result \"makespan_us\""));
+  CHECK(says(changed("/tables/0/published", "m*0"), "has no error"));
+  CHECK(says(changed("/tables/0/rows", json::array()), "/tables/0/rows: there are none"));
+  CHECK(says(changed("/scenario", json::parse(R"({"model": {"stages": [{"stash_bytes": 10}, {}]},
       "hardware": {"name": "ideal"}, "memory": {"capacity_bytes": 1, "policy": "stall"}})")),
-      "does not finish: "));
-  CHECK(reproduction_says(changed("/tables/0/set/~1speed", "m"), "/speed: unknown key \"speed\""));
-  CHECK(reproduction_says(changed("/tables/0/judgements/0/fit", {{"constants", {"q"}}}),
-                          "no constant \"q\""));
-  CHECK(reproduction_says(
-      changed("/tables/0/judgements/0/fit", {{"constants", json::array()}, {"table", "q"}}),
-      "there is no table \"q\""));
-  CHECK(reproduction_says(
-      changed("/tables/0/judgements/0/fit", {{"constants", {"pace"}}, {"rows", "m > 99"}}),
-      "there is no row to fit"));
-  CHECK(reproduction_says(changed("/tables/0/reference", {{"row", "m == 99"}}),
-                          "no row is the reference"));
-  CHECK(reproduction_says(changed("/tables/0/odd", 1), "/tables/0/odd: unknown key"));
+             "does not finish: "));
+  CHECK(says(changed("/tables/0/set/~1speed", "m"), "/speed: unknown key \"speed\""));
+  CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", {"q"}}}), "no constant \"q\""));
+  CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", json::array()}, {"table", "q"}}),
+             "there is no table \"q\""));
+  CHECK(says(changed("/tables/0/judgements/0/fit", {{"constants", {"pace"}}, {"rows", "m > 99"}}),
+             "there is no row to fit"));
+  CHECK(says(changed("/tables/0/reference", {{"row", "m == 99"}}), "no row is the reference"));
+  CHECK(says(changed("/tables/0/odd", 1), "/tables/0/odd: unknown key"));
 }
 
 }  // namespace penstock::testing

@@ -7,6 +7,7 @@
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
@@ -60,8 +61,9 @@ TEST_CASE("validation: small layers are really run, and come to what the model i
   CHECK(validation_json(result)["bodies"] == "layers");
   CHECK(validation_json(result)["numbers_error"] == *result.numbers.error);
   const std::string text = validation_text(result);
-  CHECK(text.find("actions: the model's layers\nloss, gradients and weights after the optimizer "
-                  "step: equal to the unpartitioned model within ") != std::string::npos);
+  CHECK(says(text,
+             "actions: the model's layers\nloss, gradients and weights after the optimizer "
+             "step: equal to the unpartitioned model within "));
 }
 
 // Two replicas on ranks of their own, each with two microbatches of four.
@@ -165,7 +167,7 @@ TEST_CASE("validation: activations are really encoded, and the report has the er
     CHECK(result.coding->stash.sqnr_db() > 15);
     CHECK(result.coding->stash.sqnr_db() < 35);
     CHECK(result.coding->link.sqnr_db() > result.coding->stash.sqnr_db());
-    CHECK(validation_text(result).find("stash encoded: 5") != std::string::npos);
+    CHECK(says(validation_text(result), "stash encoded: 5"));
     CHECK(validation_json(result)["coding"]["links"]["values"] == result.coding->link.values);
     if (result.measured.iterations.empty()) continue;
     REQUIRE(result.stash_peaks.size() == 2);

@@ -13,6 +13,7 @@
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
@@ -148,7 +149,7 @@ TEST_CASE("validation: an order that deadlocks is a finding, before anything is 
   CHECK(document["structure_error"].is_null());
   CHECK(document["findings"][0]["kind"] == "deadlock");
   const std::string text = validation_text(result);
-  CHECK(text.find("on cpu_logical\nfinding: deadlock: ") != std::string::npos);
+  CHECK(says(text, "on cpu_logical\nfinding: deadlock: "));
   CHECK(text.ends_with("\nverdict: fail\n"));
 }
 
@@ -170,8 +171,8 @@ TEST_CASE(
   CHECK(result.errors.structure == 0);
   CHECK(validation_json(result)["why_no_score"] == "");
   const std::string text = validation_text(result);
-  CHECK(text.find("It does not validate NVLink") != std::string::npos);
-  CHECK(text.find("verdict: pass") != std::string::npos);
+  CHECK(says(text, "It does not validate NVLink"));
+  CHECK(says(text, "verdict: pass"));
 }
 
 TEST_CASE("validation: a run that says nothing of errors is inconclusive, with the reason") {
@@ -187,8 +188,8 @@ TEST_CASE("validation: a run that says nothing of errors is inconclusive, with t
         "ranks share all SMs (streams_unpartitioned): the driver has no green contexts");
   CHECK(document["environment"]["mode"] == "streams_unpartitioned");
   const std::string text = validation_text(result);
-  CHECK(text.find("structure error") == std::string::npos);
-  CHECK(text.find("no errors are reported: ranks share all SMs") != std::string::npos);
+  CHECK(!says(text, "structure error"));
+  CHECK(says(text, "no errors are reported: ranks share all SMs"));
 }
 
 TEST_CASE("validation: what a backend does not run is refused with the reason") {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -18,13 +19,13 @@ TEST_CASE("check: an order of a bidirectional schedule needs no --chains, and th
               desk.run({"schedule", name, "--ranks", "4", "--microbatches", "8"}).output);
     const ProgramRun check = desk.run({"check", "order.csv"});
     CHECK(check.code == 0);
-    CHECK(check.output.find("placement bidirectional") != std::string::npos);
-    CHECK(check.output.find("chains inferred: \"0,1,2,3;4,5,6,7\"") != std::string::npos);
+    CHECK(says(check.output, "placement bidirectional"));
+    CHECK(says(check.output, "chains inferred: \"0,1,2,3;4,5,6,7\""));
     const auto document = desk.json_of({"check", "order.csv"});
     CHECK(document["inferred_chains"] == nlohmann::json{{0, 1, 2, 3}, {4, 5, 6, 7}});
     const ProgramRun given = desk.run({"check", "order.csv", "--chains", "0,1,2,3;4,5,6,7"});
     CHECK(given.code == 0);
-    CHECK(given.output.find("inferred") == std::string::npos);
+    CHECK(!says(given.output, "inferred"));
     CHECK(desk.run({"check", "order.csv", "--chains", "0,1,2,3,4,5,6,7"}).code == 1);
   }
 }
@@ -79,7 +80,7 @@ TEST_CASE("check: a last rank without actions counts, and is named") {
   const ProgramRun check = desk.run({"check", "order.csv"});
   CHECK(check.code == 0);
   CHECK(check.output.starts_with("fine: p 2, 1 stage, m 1; "));
-  CHECK(check.output.find("\nranks without actions: 1\n") != std::string::npos);
+  CHECK(says(check.output, "\nranks without actions: 1\n"));
 }
 
 TEST_CASE("check --torch: an order that the release does not train is a fault") {
@@ -118,10 +119,10 @@ TEST_CASE("convert: of a scenario, overlap cells and bytes of transfers stay") {
   desk.run({"convert", "s.json", "converted.csv"});
   desk.run({"convert", "s.json", "converted.json", "--to", "chrome-trace"});
   const std::string order = content_of(desk.path("run.csv"));
-  CHECK(order.find("OVERLAP_F_B") != std::string::npos);
+  CHECK(says(order, "OVERLAP_F_B"));
   CHECK(content_of(desk.path("converted.csv")) == order);
   const std::string trace = content_of(desk.path("run.json"));
-  CHECK(trace.find(R"("bytes":7)") != std::string::npos);
+  CHECK(says(trace, R"("bytes":7)"));
   CHECK(content_of(desk.path("converted.json")) == trace);
 }
 
@@ -141,7 +142,7 @@ TEST_CASE("an order that is written without its rule says what it loses") {
   CHECK(said("seq-1f1b") ==
         "penstock: without its rule, the 2 slices of a sequence would run as microbatches of their "
         "own\n");
-  CHECK(said("pipedream").find("without its rule, weights would change once") != std::string::npos);
+  CHECK(says(said("pipedream"), "without its rule, weights would change once"));
 }
 
 }  // namespace penstock::testing

@@ -9,6 +9,7 @@
 #include "experiments/program/help/markdown.hpp"
 #include "experiments/program/help/pages.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -45,7 +46,7 @@ TEST_CASE("describe: --dtype takes every type that a scenario's model does") {
   const auto schema = nlohmann::json::parse(run_penstock({"schema", "scenario"}, ".").output);
   const std::string help = run_penstock({"describe", "--help"}, ".").output;
   for (const std::string type : schema["properties"]["model"]["properties"]["dtype"]["enum"]) {
-    CHECK(help.find(type) != std::string::npos);
+    CHECK(says(help, type));
   }
 }
 
@@ -70,7 +71,7 @@ TEST_CASE("--help: at most 45 lines of 80 columns, with an example") {
     CHECK(run.code == 0);
     const std::vector<std::string> lines = lines_of(run.output);
     CHECK(lines.size() <= 45);
-    CHECK(run.output.find(" tell") == std::string::npos);  // reports, identifies
+    CHECK(!says(run.output, " tell"));  // reports, identifies
     CHECK(has_line_beginning(run.output, "Usage: penstock "));
     return lines;
   };
@@ -92,10 +93,10 @@ TEST_CASE("help: a command's page comes behind its options, a guide as it is") {
   CHECK(page.output.starts_with(help_text(
       help_of(**std::find_if(command_entries().begin(), command_entries().end(),
                              [](const CommandEntry* entry) { return entry->name == "run"; })))));
-  CHECK(page.output.find("of_makespan") != std::string::npos);
+  CHECK(says(page.output, "of_makespan"));
   const ProgramRun both = run_penstock({"help", "layout"}, ".");
-  CHECK(both.output.find("Usage: penstock layout") != std::string::npos);
-  CHECK(both.output.find(page_text(find_page(guides(), "layout")->text)) != std::string::npos);
+  CHECK(says(both.output, "Usage: penstock layout"));
+  CHECK(says(both.output, page_text(find_page(guides(), "layout")->text)));
   const ProgramRun unknown = run_penstock({"help", "rnu"}, ".");
   CHECK(unknown.code == 2);
   CHECK(unknown.errors.starts_with(
@@ -184,7 +185,7 @@ TEST_CASE("an output folder is not standard output") {
     CAPTURE(words.front());
     const ProgramRun run = run_penstock(words, scratch.path(""));
     CHECK(run.code == 2);
-    CHECK(run.errors.find("several files cannot go to standard output") != std::string::npos);
+    CHECK(says(run.errors, "several files cannot go to standard output"));
   }
   CHECK_FALSE(std::filesystem::exists(scratch.path("-")));
 }
@@ -221,20 +222,20 @@ TEST_CASE("man pages: one a command and one a guide, from the same texts") {
     const std::string text =
         content_of(scratch.path("penstock-" + std::string(entry->name) + ".1"));
     CHECK(text.starts_with(".TH "));
-    CHECK(text.find(".SH DESCRIPTION\n") != std::string::npos);
+    CHECK(says(text, ".SH DESCRIPTION\n"));
   }
   for (const HelpPage& guide : guides()) {
     CHECK(
         content_of(scratch.path("penstock-" + std::string(guide.name) + ".7")).starts_with(".TH "));
   }
-  CHECK(content_of(scratch.path("penstock.1")).find("penstock\\-run") != std::string::npos);
+  CHECK(says(content_of(scratch.path("penstock.1")), "penstock\\-run"));
 }
 
 // A relative path in --set is below the scenario's folder, which may be an installed one.
 TEST_CASE("guides: no path of an example depends on where the scenarios are") {
   for (const HelpPage& guide : guides()) {
     CAPTURE(guide.name);
-    CHECK(guide.text.find("\"../") == std::string_view::npos);
+    CHECK(!says(guide.text, "\"../"));
   }
 }
 

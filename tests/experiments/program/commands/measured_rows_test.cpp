@@ -6,6 +6,7 @@
 #include "experiments/run/run.hpp"
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/profile_workplace.hpp"
+#include "tests/support/says.hpp"
 #include "validate/store/database.hpp"
 
 namespace penstock::testing {
@@ -20,8 +21,8 @@ TEST_CASE("measured rows: a run takes its times from a store, and prints which r
   CHECK(ids_of(document["profile_rows"]) == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
   CHECK(document["profile_rows"][0]["state"] == "valid");
   const std::string text = workplace.run({"run", "s.json"}).output;
-  CHECK(text.find("profile rows used") != std::string::npos);
-  CHECK(text.find("examples=2 hidden=8 intermediate=32 sequence=16") != std::string::npos);
+  CHECK(says(text, "profile rows used"));
+  CHECK(says(text, "examples=2 hidden=8 intermediate=32 sequence=16"));
 }
 
 TEST_CASE("measured rows: suspect ones are refused by number, unless that is allowed") {
@@ -30,10 +31,11 @@ TEST_CASE("measured rows: suspect ones are refused by number, unless that is all
   const ProgramRun refused = workplace.run({"run", "s.json"});
   CHECK(refused.code == 3);
   CHECK(refused.output.empty());
-  CHECK(refused.errors.find("s.json: /hardware/profile: 1 of the 6 rows used are suspect: 2; "
-                            "penstock profile check machine.profile says why, and with --budget 10 "
-                            "measures them again; to use them as they are: penstock run "
-                            "--allow-stale") != std::string::npos);
+  CHECK(says(refused.errors,
+             "s.json: /hardware/profile: 1 of the 6 rows used are suspect: 2; "
+             "penstock profile check machine.profile says why, and with --budget 10 "
+             "measures them again; to use them as they are: penstock run "
+             "--allow-stale"));
   const json allowed = workplace.json_of({"run", "s.json", "--allow-stale"});
   CHECK(allowed["profile_rows"][1]["state"] == "suspect");
 }
@@ -57,8 +59,9 @@ TEST_CASE(
   workplace.change(7, RowState::retired);
   const ProgramRun none = workplace.run({"run", "s.json", "--allow-stale"});
   CHECK(none.code == 3);
-  CHECK(none.errors.find("none of its 7 rows can be used for the forward pass of a layer; penstock "
-                         "profile check machine.profile says why") != std::string::npos);
+  CHECK(says(none.errors,
+             "none of its 7 rows can be used for the forward pass of a layer; penstock "
+             "profile check machine.profile says why"));
 }
 
 TEST_CASE("measured rows: they speak for layers of their numbers alone") {
@@ -76,7 +79,7 @@ TEST_CASE("measured rows: they speak for layers of their numbers alone") {
 TEST_CASE("measured rows: by tokens, it does not matter how these are shared out to examples") {
   std::vector<ProfileRow> rows = mlp_rows({1, 2});
   for (ProfileRow& row : rows) {
-    const bool two = row.point.shape.find("examples=2") != std::string::npos;
+    const bool two = says(row.point.shape, "examples=2");
     row.point.shape = fmt::format("hidden=8 intermediate=32 tokens={}", two ? 32 : 16);
   }
   const Workplace workplace(rows);
@@ -144,7 +147,7 @@ TEST_CASE("measured rows: a changed snapshot is refused, and one without a check
   };
   const ProgramRun plain = run(snapshot);
   CHECK(plain.code == 0);
-  CHECK(plain.output.find("checksum") == std::string::npos);
+  CHECK(!says(plain.output, "checksum"));
   json same = snapshot;
   same["profile"]["layers"][0]["points"][0]["examples"] = 1;  // was 1.0
   CHECK(run(same).output == plain.output);
@@ -157,20 +160,17 @@ TEST_CASE("measured rows: a changed snapshot is refused, and one without a check
   }
   json changed = snapshot;
   changed["profile"]["environment"]["cpu"] = "another";
-  CHECK(run(changed).errors.find("p.json: /profile/checksum: it is not that of the profile, which "
-                                 "was changed; ") != std::string::npos);
+  CHECK(says(run(changed).errors,
+             "p.json: /profile/checksum: it is not that of the profile, which "
+             "was changed; "));
   changed["profile"].erase("checksum");
   const ProgramRun unchecked = run(changed);
   CHECK(unchecked.code == 0);
-  CHECK(unchecked.output.find("p.json has no checksum: whether it was changed is unknown") !=
-        std::string::npos);
+  CHECK(says(unchecked.output, "p.json has no checksum: whether it was changed is unknown"));
 }
 
 TEST_CASE("measured rows: a run says that they are of another machine, and JSON which") {
-  const auto says = [](const std::string& text) {
-    return text.find("layer times are of ") != std::string::npos;
-  };
-  CHECK_FALSE(says(Workplace().run({"run", "s.json"}).output));
+  CHECK(!says(Workplace().run({"run", "s.json"}).output, "layer times are of "));
   std::vector<ProfileRow> rows = mlp_rows({1, 2});
   for (ProfileRow& row : rows) row.environment = {{"cpu", "made-up"}, {"cores", "3"}};
   const Workplace workplace(rows);
@@ -178,10 +178,10 @@ TEST_CASE("measured rows: a run says that they are of another machine, and JSON 
   for (const char* profile : {"machine.profile", "p.json"}) {
     const std::string setting = fmt::format("/hardware/profile={}", profile);
     const ProgramRun text = workplace.run({"run", "s.json", "--set", setting});
-    CHECK(text.output.find("layer times are of cores 3, made-up; this is ") != std::string::npos);
+    CHECK(says(text.output, "layer times are of cores 3, made-up; this is "));
     const json document = workplace.json_of({"run", "s.json", "--set", setting});
     CHECK(document["profile_environment"] == json{{"cores", "3"}, {"cpu", "made-up"}});
-    CHECK(says(document["notes"].dump()));
+    CHECK(says(document["notes"].dump(), "layer times are of "));
   }
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("measured rows: of several other machines, one is to be chosen for a s
   const Workplace workplace(rows);
   const ProgramRun refused = workplace.run({"run", "s.json"});
   CHECK(refused.code == 3);
-  CHECK(refused.errors.find("environments 1 (one), 2 (two)") != std::string::npos);
+  CHECK(says(refused.errors, "environments 1 (one), 2 (two)"));
   REQUIRE(workplace
               .run({"profile", "snapshot", "machine.profile", "--environment", "2", "-o", "p.json"})
               .code == 0);
@@ -214,12 +214,12 @@ TEST_CASE(
       .run("UPDATE profile SET shape = 'x' WHERE id = 3");
   const ProgramRun refused = workplace.run({"run", "s.json"});
   CHECK(refused.code == 3);
-  CHECK(refused.errors.find(
-            "1 of its rows cannot be read, the first of them 3: its checksum is not that "
-            "of its content") != std::string::npos);
+  CHECK(says(refused.errors,
+             "1 of its rows cannot be read, the first of them 3: its checksum is not that "
+             "of its content"));
   const ProgramRun check = workplace.run({"profile", "check", "machine.profile"});
   CHECK(check.code == 1);
-  CHECK(check.output.find("row 3 cannot be read") != std::string::npos);
+  CHECK(says(check.output, "row 3 cannot be read"));
 }
 
 }  // namespace penstock::testing

@@ -7,6 +7,7 @@
 
 #include "experiments/input/scenario/document.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -87,7 +88,7 @@ TEST_CASE("new takes a machine by its file, as run does") {
   CHECK(folder.run(asked).errors ==
         "penstock: error: hw/none.json: cannot open: No such file or directory\n");
   asked[4] = "dgx-h10";
-  CHECK(folder.run(asked).errors.find("did you mean \"dgx-h100\"?") != std::string::npos);
+  CHECK(says(folder.run(asked).errors, "did you mean \"dgx-h100\"?"));
 }
 
 TEST_CASE("new writes nothing where no layout fits") {
@@ -131,10 +132,10 @@ TEST_CASE("a path is kept where it is absolute, and follows links of folders") {
       path_seen_from(folder.path("link"), fs::relative(folder.path("models/llama.json")).string());
   CHECK(seen == "../../models/llama.json");
   const std::string lengths = R"({"batch": {"lengths": {"file": "lengths.txt"}}})";
-  CHECK(moved_text(lengths, "layouts").find("../lengths.txt") != std::string::npos);
+  CHECK(says(moved_text(lengths, "layouts"), "../lengths.txt"));
   const std::string command = R"({"model": {"command": "train.sh"}})";
-  CHECK(moved_text(command, "layouts").find("../train.sh") != std::string::npos);
-  CHECK(moved_text(command, ".").find("\"train.sh\"") != std::string::npos);
+  CHECK(says(moved_text(command, "layouts"), "../train.sh"));
+  CHECK(says(moved_text(command, "."), "\"train.sh\""));
 }
 
 }  // namespace

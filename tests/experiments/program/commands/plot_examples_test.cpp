@@ -11,6 +11,7 @@
 #include "tests/support/pictures.hpp"
 #include "tests/support/png.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 // The examples of experiments/plots, one of each kind, as wide as a column of print.
@@ -81,11 +82,11 @@ std::vector<TextBox> text_boxes(const std::string& svg) {
     const std::string tag = svg.substr(at, svg.find('>', at) - at);
     at += 5;
     TextStyle style{attribute(tag, "font-size")};
-    style.bold = tag.find("bold") != std::string::npos;
+    style.bold = says(tag, "bold");
     const double width = ruler.text_width(text, style);
     double left = attribute(tag, "x");
-    if (tag.find("\"middle\"") != std::string::npos) left -= width / 2;
-    if (tag.find("\"end\"") != std::string::npos) left -= width;
+    if (says(tag, "\"middle\"")) left -= width / 2;
+    if (says(tag, "\"end\"")) left -= width;
     const double base = attribute(tag, "y");
     boxes.push_back({text, left, left + width, base - 0.72 * style.size, base + 0.2 * style.size});
   }

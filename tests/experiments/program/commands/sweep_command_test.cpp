@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
@@ -15,12 +16,11 @@ TEST_CASE("sweep: a further value that no row has is named, one that a row has i
         desk.run({"sweep", "s.json", "--vary", "/schedule/microbatches=2,4", "--result",
                   "/ranks/0/idle_us", "--result", pointer, "-o", file});
     CHECK(run.code == 0);
-    CHECK(run.errors.find("/ranks/0/idle_us") == std::string::npos);
+    CHECK(!says(run.errors, "/ranks/0/idle_us"));
     return run.errors;
   };
-  CHECK(said("/nonexistant", "a.jsonl").find("no row has a value at /nonexistant; ") !=
-        std::string::npos);
-  CHECK(said("/ranks/1/idle_us", "b.jsonl").find("no row has") == std::string::npos);
+  CHECK(says(said("/nonexistant", "a.jsonl"), "no row has a value at /nonexistant; "));
+  CHECK(!says(said("/ranks/1/idle_us", "b.jsonl"), "no row has"));
 }
 
 }  // namespace penstock::testing

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "experiments/program/help/pages.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -59,10 +60,10 @@ TEST_CASE("a man page: requests are escaped, options listed") {
                                         .takes_value = true}},
                          .subcommands = {}};
   const std::string text = man_page(help, HelpPage{"try", page});
-  CHECK(text.find("\\fBpenstock try [OPTIONS]\\fR") != std::string::npos);
-  CHECK(text.find(".TP\n\\fB\\-o, \\-\\-output FILE\\fR\nwrite it\n") != std::string::npos);
-  CHECK(text.find("\n\\&.a \\-b\n  c\\en\n") != std::string::npos);
-  CHECK(text.find(".SH PART\n") != std::string::npos);
+  CHECK(says(text, "\\fBpenstock try [OPTIONS]\\fR"));
+  CHECK(says(text, ".TP\n\\fB\\-o, \\-\\-output FILE\\fR\nwrite it\n"));
+  CHECK(says(text, "\n\\&.a \\-b\n  c\\en\n"));
+  CHECK(says(text, ".SH PART\n"));
 }
 
 }  // namespace penstock::testing

@@ -14,6 +14,7 @@
 #include "sim/report/idle.hpp"
 #include "sim/report/idle_sums.hpp"
 #include "tests/support/finished_run.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
@@ -151,7 +152,7 @@ TEST_CASE("the JSON of a batch has the draws, the mean without changes, and each
   const double half = 4.303 / std::sqrt(3.0);
   CHECK(change["gain_within"][0].get<double>() == doctest::Approx((2 - half) / 12).epsilon(1e-3));
   CHECK(change["gain_within"][1].get<double>() == doctest::Approx((2 + half) / 12).epsilon(1e-3));
-  CHECK(explanation_text(result, explanation).find("means of 3 draws, ±") != std::string::npos);
+  CHECK(says(explanation_text(result, explanation), "means of 3 draws, ±"));
 }
 
 TEST_CASE("of two transfers that queue on a link, a gap waits for the one that its action reads") {
@@ -196,8 +197,8 @@ TEST_CASE("a run dominated by launches is told so, in the path, in its gaps and 
         "the critical path waits for launches 77.8 % of the run: use fewer, longer actions or "
         "captured graphs");
   const std::string text = explanation_text(result, explanation);
-  CHECK(text.find("   7  77.8 %  waiting for launch\n") != std::string::npos);
-  CHECK(text.find("launch 3   0B0 waited for its launch\n") != std::string::npos);
+  CHECK(says(text, "   7  77.8 %  waiting for launch\n"));
+  CHECK(says(text, "launch 3   0B0 waited for its launch\n"));
   CHECK(explanation_json(result, explanation)["critical_path_launch_us"] == 7.0);
 }
 
@@ -255,7 +256,7 @@ TEST_CASE("a rank that is slower than the model says is named") {
   CHECK(std::count(told.begin(), told.end(), slow) == 1);
   // The same times, but as the model has them.
   const auto uneven = advice({"/model/stages/1={\"forward_us\": 1.5, \"backward_us\": 3}"});
-  for (const std::string& one : uneven) CHECK(one.find("find out") == std::string::npos);
+  for (const std::string& one : uneven) CHECK(!says(one, "find out"));
 }
 
 TEST_CASE("a rank alone in its pipeline is slower than its modelled time, in the replica shown") {
@@ -273,7 +274,7 @@ TEST_CASE("a rank alone in its pipeline is slower than its modelled time, in the
         "actions of rank 0 of data replica 2 take 3× their modelled time: find out what slows it "
         "down");
   REQUIRE(explanation.notes.size() == 1);
-  CHECK(explanation.notes[0].find("the critical path is that of replica 2,") != std::string::npos);
+  CHECK(says(explanation.notes[0], "the critical path is that of replica 2,"));
 }
 
 TEST_CASE("a wait for a slower data replica is named, and no link is blamed for it") {
@@ -284,7 +285,7 @@ TEST_CASE("a wait for a slower data replica is named, and no link is blamed for 
   CHECK(std::count(advice.begin(), advice.end(),
                    "gradient reduction and weight gathering wait for slower data replicas during "
                    "61.5 % of the critical path: find out what slows them down") == 1);
-  for (const std::string& one : advice) CHECK(one.find("faster links") == std::string::npos);
+  for (const std::string& one : advice) CHECK(!says(one, "faster links"));
   REQUIRE(explanation.notes.size() == 1);
   CHECK(explanation.notes[0].starts_with("data replicas differ"));
 }
@@ -310,9 +311,8 @@ TEST_CASE("of links that several pairs share, the busiest is named where transfe
       "network link spine is 80.0 % utilised: use more bandwidth there or smaller activations";
   CHECK(std::count(explanation.advice.begin(), explanation.advice.end(), told) == 1);
   const std::string text = explanation_text(result, explanation);
-  CHECK(text.find("   1   9       8  link 0>1  0SEND_F0, of it contention 4\n") !=
-        std::string::npos);
-  CHECK(text.find("   4  40.0 %  contention on links\n") != std::string::npos);
+  CHECK(says(text, "   1   9       8  link 0>1  0SEND_F0, of it contention 4\n"));
+  CHECK(says(text, "   4  40.0 %  contention on links\n"));
   CHECK(explanation_json(result, explanation)["critical_path_contention_us"] == 4.0);
 }
 
@@ -347,8 +347,8 @@ TEST_CASE("a rank that evicts too slowly is told how long it waits for memory") 
       "rank 0 waits longest, 4 µs: use recomputation or hold fewer activations";
   CHECK(std::count(explanation.advice.begin(), explanation.advice.end(), told) == 1);
   const std::string text = explanation_text(result, explanation);
-  CHECK(text.find("memory 4    0F1 waited for memory\n") != std::string::npos);
-  CHECK(text.find("   4  28.6 %  waiting for memory\n") != std::string::npos);
+  CHECK(says(text, "memory 4    0F1 waited for memory\n"));
+  CHECK(says(text, "   4  28.6 %  waiting for memory\n"));
 }
 
 TEST_CASE("a rank that waits for what it sends is told so") {
@@ -358,16 +358,16 @@ TEST_CASE("a rank that waits for what it sends is told so") {
     "hardware": { "latency_us": 0, "bandwidth_bytes_per_s": 1e9, "transfers": {"blocking": true} },
     "schedule": { "name": "forward-only", "microbatches": 2 } })",
                                               "s.json"));
-  CHECK(explanation_text(result, explain(result))
-            .find("transfer 4  0F1 waited for its own 0SEND_F0 to leave\n") != std::string::npos);
+  CHECK(says(explanation_text(result, explain(result)),
+             "transfer 4  0F1 waited for its own 0SEND_F0 to leave\n"));
 }
 
 TEST_CASE("a change with which the run comes to a halt has no gain") {
   const RunResult result = queued();
   Explanation explanation = explain(result);
   explanation.sensitivity.front().gain.reset();
-  CHECK(explanation_text(result, explanation)
-            .find("link 0>1        7       0.07  0.636 %   deadlock\n") != std::string::npos);
+  CHECK(says(explanation_text(result, explanation),
+             "link 0>1        7       0.07  0.636 %   deadlock\n"));
   const auto document = explanation_json(result, explanation);
   CHECK(document["sensitivity"][0]["rerun_us"].is_null());
   CHECK(document["sensitivity"][0]["rerun_share"].is_null());

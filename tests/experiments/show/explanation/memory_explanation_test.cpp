@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "schedules/registry.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
@@ -284,20 +285,19 @@ TEST_CASE("averaging over stages would hide a third of the heaviest one") {
 TEST_CASE("the text says which rank, how much too much, what helps, and what is left out") {
   const Explained all = explained(pipeline);
   const std::string text = memory_explanation_text(all.result, all.explanation);
-  const auto says = [&](const char* part) { return text.find(part) != std::string::npos; };
-  CHECK(says("capacity per rank: 125 B\n"));
-  CHECK(says("fit          does not fit\n"));
-  CHECK(says("   0       0  130 B      -5 B"));
-  CHECK(
-      says("worst rank: 0 (stage 0), 130 B, 13.0 % above the mean\n"
-           "difference from the mean: stash +15 B\n"));
-  CHECK(says("it does not fit; changes that reduce the peak, each simulated alone\n"));
-  CHECK(says("\n--set '/"));
+  CHECK(says(text, "capacity per rank: 125 B\n"));
+  CHECK(says(text, "fit          does not fit\n"));
+  CHECK(says(text, "   0       0  130 B      -5 B"));
+  CHECK(says(text,
+             "worst rank: 0 (stage 0), 130 B, 13.0 % above the mean\n"
+             "difference from the mean: stash +15 B\n"));
+  CHECK(says(text, "it does not fit; changes that reduce the peak, each simulated alone\n"));
+  CHECK(says(text, "\n--set '/"));
   for (const auto& change : memory_explanation_json(all.result, all.explanation)["changes"]) {
     CHECK(change["options"].get<std::string>().starts_with("--set '"));
   }
-  CHECK(says("/memory/context_bytes is 0"));
-  CHECK(says("finding: out of memory: "));
+  CHECK(says(text, "/memory/context_bytes is 0"));
+  CHECK(says(text, "finding: out of memory: "));
 }
 
 TEST_CASE("what the scenario accounts for is not said to be missing") {
@@ -307,9 +307,9 @@ TEST_CASE("what the scenario accounts for is not said to be missing") {
     for (const std::string& one : all.explanation.not_modelled) texts += one + "\n";
     return texts;
   };
-  CHECK(missing({}).find("/memory/reserve is 0") != std::string::npos);
-  CHECK(missing({"/memory/reserve=0.1"}).find("/memory/reserve is 0") == std::string::npos);
-  CHECK(missing({"/memory/optimizer=none"}).find("weight gradients") != std::string::npos);
+  CHECK(says(missing({}), "/memory/reserve is 0"));
+  CHECK(!says(missing({"/memory/reserve=0.1"}), "/memory/reserve is 0"));
+  CHECK(says(missing({"/memory/optimizer=none"}), "weight gradients"));
 }
 
 }  // namespace penstock::testing

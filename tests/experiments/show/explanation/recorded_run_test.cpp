@@ -8,6 +8,7 @@
 #include "sim/report/idle_sums.hpp"
 #include "tests/support/finished_run.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
 
@@ -47,7 +48,7 @@ TEST_CASE("a recorded run has the critical path and the gaps of the run itself")
   CHECK(read.sensitivity.empty());
   CHECK(read.changes.empty());
   REQUIRE(read.notes.size() == 1);
-  CHECK(explanation_text(again, read).find("\nnotes\n1. gains ") != std::string::npos);
+  CHECK(says(explanation_text(again, read), "\nnotes\n1. gains "));
 }
 
 TEST_CASE("a recorded run that does not say which input came last is told by ends") {
@@ -74,8 +75,9 @@ TEST_CASE("a recorded run says that its contention may be waits for receivers") 
 TEST_CASE("a recorded run does not blame links where replicas may wait for slower ones") {
   const RunResult run = penstock::run(parse_scenario(scenario_with_slow_replica, "s.json"));
   const std::string text = explanation_text(run, explain_recorded(recorded(run)));
-  CHECK(text.find("of the critical path: find out whether they wait for slower data replicas; if "
-                  "not, use faster links") != std::string::npos);
+  CHECK(says(text,
+             "of the critical path: find out whether they wait for slower data replicas; if "
+             "not, use faster links"));
 }
 
 TEST_SUITE("clock") {  // a validation passes on a machine that has nothing else to do
@@ -94,7 +96,7 @@ TEST_SUITE("clock") {  // a validation passes on a machine that has nothing else
       CAPTURE(file);
       const ProgramRun text = run({"explain", file});
       CHECK(text.code == 0);
-      CHECK(text.output.find("\ncritical path\n") != std::string::npos);
+      CHECK(says(text.output, "\ncritical path\n"));
       const auto json = nlohmann::json::parse(run({"explain", file, "--json"}).output);
       if (file == std::string_view("s.timeline")) {  // the other has the times of this machine
         CHECK(json["critical_path_by_stage"] == of_scenario["critical_path_by_stage"]);

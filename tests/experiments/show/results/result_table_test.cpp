@@ -32,7 +32,7 @@ std::string table_with(std::size_t ranks, const std::vector<std::string>& settin
 }
 
 bool has_line(const std::string& text, const std::string& line) {
-  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+  return says("\n" + text, "\n" + line + "\n");
 }
 
 bool has_rank(const std::string& text, const std::string& rank) {

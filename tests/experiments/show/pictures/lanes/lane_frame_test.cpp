@@ -7,6 +7,7 @@
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "tests/support/pictures.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 
@@ -48,12 +49,11 @@ TEST_CASE("lanes of 512 ranks are whole, without hatches and gaps that would be 
   const DrawnRun big = one_f_one_b(512, 16);
   const std::string svg = timeline_picture(PictureFormat::svg, big);
   // The legend alone has a hatch; grounds are one above the other.
-  CHECK(svg.find("hatch-6") == std::string::npos);
-  CHECK(timeline_picture(PictureFormat::svg, one_f_one_b(4, 8)).find("hatch-6") !=
-        std::string::npos);
+  CHECK(!says(svg, "hatch-6"));
+  CHECK(says(timeline_picture(PictureFormat::svg, one_f_one_b(4, 8)), "hatch-6"));
   TimelinePicture low;
   low.options.height = 240;
-  CHECK(timeline_picture(PictureFormat::svg, big, low).find("; one rank in ") != std::string::npos);
+  CHECK(says(timeline_picture(PictureFormat::svg, big, low), "; one rank in "));
 }
 
 }  // namespace penstock::testing

@@ -15,6 +15,7 @@
 #include "sim/base/error.hpp"
 #include "sim/order/placement.hpp"
 #include "tests/support/pictures.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 
@@ -43,17 +44,17 @@ TEST_CASE("each format is a file of its kind") {
   const DrawnRun small = one_f_one_b(4, 8);
   const std::string svg = timeline_picture(PictureFormat::svg, small);
   CHECK(svg.starts_with("<?xml"));
-  CHECK(svg.find("width=\"1200px\"") != std::string::npos);
+  CHECK(says(svg, "width=\"1200px\""));
   CHECK(svg.ends_with("</svg>\n"));
   CHECK(has_text(svg, "rank 3"));
-  CHECK(svg.find("<use") == std::string::npos);  // letters are no outlines
+  CHECK(!says(svg, "<use"));  // letters are no outlines
   const std::string png = timeline_picture(PictureFormat::png, small);
   CHECK(png.starts_with("\x89PNG\r\n\x1a\n"));
   CHECK(png.substr(16, 4) == std::string("\0\0\x09\x60", 4));  // 2400 pixels wide
   const std::string pdf = timeline_picture(PictureFormat::pdf, small);
   CHECK(pdf.starts_with("%PDF-"));
   CHECK(pdf.ends_with(fmt::format("%%EOF\n%{}\n", own_mark)));
-  CHECK(pdf.find("CreationDate") == std::string::npos);
+  CHECK(!says(pdf, "CreationDate"));
 }
 
 TEST_CASE("equal timelines give equal bytes, different ones do not") {
@@ -86,12 +87,12 @@ TEST_CASE("width, height, font size and title are what was asked for") {
   TimelinePicture picture{"title", ""};
   picture.options = {.width = 321, .height = 200, .font_size = 8, .title = "<1F1B> & co"};
   const std::string svg = timeline_picture(PictureFormat::svg, one_f_one_b(4, 8), picture);
-  CHECK(svg.find("width=\"321px\" height=\"200px\"") != std::string::npos);
-  CHECK(svg.find("font-size=\"8\"") != std::string::npos);
+  CHECK(says(svg, "width=\"321px\" height=\"200px\""));
+  CHECK(says(svg, "font-size=\"8\""));
   CHECK(has_text(svg, "&lt;1F1B&gt; &amp; co"));
   CHECK_FALSE(has_text(svg, "title"));
   const std::string pdf = timeline_picture(PictureFormat::pdf, one_f_one_b(4, 8), picture);
-  CHECK(pdf.find("240.75 150") != std::string::npos);  // its media box
+  CHECK(says(pdf, "240.75 150"));  // its media box
 }
 
 TEST_CASE("a picture as wide as a column loses no entry of its legend") {

@@ -14,6 +14,7 @@
 #include "experiments/show/pictures/picture.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/pictures.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -83,12 +84,7 @@ TEST_CASE("where points are closer than a marker is wide, only some have one") {
     plot.series = {{"a", {}, {}}};
     for (int x = 1; x <= points; ++x) plot.series[0].simulated.emplace_back(x, 0.1 + x % 2 * 0.5);
     const std::string svg = draw_bubble_plot(PictureFormat::svg, plot);
-    std::size_t count = 0;
-    for (std::size_t at = svg.find("paint-order"); at != std::string::npos;
-         at = svg.find("paint-order", at + 1)) {
-      ++count;
-    }
-    return count - 1;  // of the legend
+    return count_of(svg, "paint-order") - 1;  // of the legend
   };
   CHECK(markers(10) == 10);
   // A page of 900 has room for 100 markers; the last point always has one.
@@ -118,13 +114,7 @@ TEST_CASE("series that coincide for a while alternate along their line, and nest
   plot.series = {{"a", {{4, 0.4}, {8, 0.2}, {16, 0.1}}, {}},
                  {"b", {{4, 0.4}, {8, 0.2}, {16, 0.15}}, {}}};
   const auto strokes = [&] {
-    const std::string svg = draw_bubble_plot(PictureFormat::svg, plot);
-    std::size_t count = 0;
-    for (std::size_t at = svg.find("<path"); at != std::string::npos;
-         at = svg.find("<path", at + 1)) {
-      ++count;
-    }
-    return count;
+    return count_of(draw_bubble_plot(PictureFormat::svg, plot), "<path");
   };
   const std::size_t dashed = strokes();
   plot.series[1].simulated = {{4, 0.35}, {8, 0.25}, {16, 0.15}};
@@ -170,8 +160,8 @@ TEST_CASE("a layout that fits lies above one at its place that does not") {
   const std::string svg = draw_front_plot(PictureFormat::svg, plot);
   const std::string hollow = R"(fill="#ffffff" stroke="#0080fa")";
   const std::string filled = R"(fill="#0080fa" stroke="#ffffff")";
-  REQUIRE(svg.find(hollow) != std::string::npos);
-  REQUIRE(svg.find(filled) != std::string::npos);
+  REQUIRE(says(svg, hollow));
+  REQUIRE(says(svg, filled));
   CHECK(svg.find(hollow) < svg.find(filled));
 }
 
@@ -188,15 +178,15 @@ TEST_CASE("markers of a crowd have no halos, which would leave little of them") 
 TEST_CASE("heat maps: words are turned where they would touch, and none is left out") {
   const std::string svg = narrow_map(schedules, {1, 2, 3, 4, 5, 6});
   for (const std::string& name : schedules) CHECK(has_text(svg, name));
-  CHECK(svg.find("rotate(-90") != std::string::npos);
-  CHECK(narrow_map({"a", "b"}, {1, 2}).find("rotate(-90") == std::string::npos);
+  CHECK(says(svg, "rotate(-90"));
+  CHECK(!says(narrow_map({"a", "b"}, {1, 2}), "rotate(-90"));
   // Numbers between others may be left out.
   std::vector<std::string> numbers;
   for (int i = 1000; i < 1020; ++i) numbers.push_back(fmt::format("{}", i));
   const std::string counted = narrow_map(numbers, std::vector<double>(20, 1));
   CHECK(has_text(counted, "1000"));
   CHECK_FALSE(has_text(counted, "1001"));
-  CHECK(counted.find("rotate(-90") == std::string::npos);
+  CHECK(!says(counted, "rotate(-90"));
 }
 
 TEST_CASE("heat maps: all cells have their numbers, or none has") {
