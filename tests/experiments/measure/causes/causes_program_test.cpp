@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -27,26 +26,30 @@ constexpr const char* replicated_scenario = R"({
   "parallel": {"data": 3}, "schedule": {"name": "1f1b", "microbatches": 8},
   "overheads": {"optimizer_us": 100}})";
 
-class Workplace {
- public:
-  Workplace() { scratch_.file("r.json", replicated_scenario); }
+struct CausesDesk : Desk {
+  CausesDesk() { file("r.json", replicated_scenario); }
 
-  ProgramRun run(std::vector<std::string> arguments) const {
-    return run_penstock(arguments, scratch_.path(""));
-  }
+  /// What a command prints with --json, whatever its exit code.
   json answer(std::vector<std::string> arguments) const {
     arguments.emplace_back("--json");
-    return json::parse(run(std::move(arguments)).output);
+    return json::parse(run(arguments).output);
   }
-  bool has(const char* file) const { return std::filesystem::exists(scratch_.path(file)); }
   /// The step of the scenario with some chance.
   double step(const std::string& chance) const {
     return answer({"run", "r.json", "--set", "/chance=" + chance}).at("makespan_us");
   }
-
- private:
-  Scratch scratch_;
 };
+
+/// Writes the trace of a rank of a job, and returns the file's name.
+std::string write_rank_trace(const Desk& desk, const Plan& plan, const std::vector<Timeline>& steps,
+                             std::uint32_t pipeline_rank, std::uint32_t rank, std::uint32_t ranks) {
+  json trace = json::parse(kineto_text(plan, steps, pipeline_rank));
+  trace["distributedInfo"]["rank"] = rank;
+  trace["distributedInfo"]["world_size"] = ranks;
+  const std::string name = fmt::format("rank{}.json", rank);
+  desk.file(name, trace.dump());
+  return name;
+}
 
 double cost_of(const json& causes, const std::vector<std::string>& kinds) {
   double cost = 0;
@@ -65,7 +68,7 @@ double sum_of(const json& causes, const char* key) {
 
 /// Whether the cost of a fault put into a run on threads is named within 5 %. Others use this
 /// machine too, so one of five runs is enough.
-bool named_on_threads(const Workplace& work, const std::string& fault, const std::string& none,
+bool named_on_threads(const CausesDesk& work, const std::string& fault, const std::string& none,
                       const std::vector<std::string>& kinds) {
   const double truth = work.step(fault) - work.step(none);
   for (int attempt = 0; attempt < 5; ++attempt) {
@@ -84,7 +87,7 @@ bool named_on_threads(const Workplace& work, const std::string& fault, const std
 
 TEST_SUITE("exhaustive") {  // on a machine that has nothing else to do
   TEST_CASE("causes: faults put into runs on threads are named with their cost") {
-    const Workplace work;
+    const CausesDesk work;
     SUBCASE("a slow rank") {
       CHECK(named_on_threads(work, R"({"stragglers": [{"rank": 1, "replica": 0, "factor": 1.5}]})",
                              "{}", {"rank"}));
@@ -105,7 +108,7 @@ TEST_SUITE("exhaustive") {  // on a machine that has nothing else to do
 }
 
 TEST_CASE("causes: as text and JSON, of a run, without a cause, with settings, of two runs") {
-  const Workplace work;
+  const CausesDesk work;
   const json validated =
       work.answer({"validate", "r.json", "--backend", "cpu_logical", "--causes"});
   CHECK(validated["causes"]["iterations"] == validated["iterations"]);
@@ -145,7 +148,7 @@ TEST_CASE("causes: as text and JSON, of a run, without a cause, with settings, o
 }
 
 TEST_CASE("causes: those of a scenario stand beside its gains, its changes and its advice") {
-  const Workplace work;
+  const CausesDesk work;
   const json plain = work.answer({"explain", "r.json"});
   CHECK(!plain.at("sensitivity").empty());
   for (const std::vector<std::string>& asked :
@@ -164,7 +167,7 @@ TEST_CASE("causes: those of a scenario stand beside its gains, its changes and i
 }
 
 TEST_CASE("causes: several timelines are iterations, asked for causes or not") {
-  const Workplace work;
+  const CausesDesk work;
   REQUIRE(work.run({"run", "r.json", "--timeline", "s.timeline"}).code == 0);
   const json all = work.answer({"explain", "s.timeline", "s.timeline"});
   REQUIRE(all.contains("causes"));
@@ -172,7 +175,7 @@ TEST_CASE("causes: several timelines are iterations, asked for causes or not") {
 }
 
 TEST_CASE("causes: what cannot be is refused with its remedy") {
-  const Workplace work;
+  const CausesDesk work;
   REQUIRE(work.run({"run", "r.json", "--timeline", "s.timeline"}).code == 0);
   const auto refused = [&](int code, std::vector<std::string> arguments, const char* why) {
     const ProgramRun run = work.run(std::move(arguments));
@@ -210,25 +213,22 @@ TEST_CASE("causes: of traces, with intervals over their steps") {
 }
 
 TEST_CASE("causes: traces of replicas tell a slow rank by its peers") {
-  const Scratch scratch;
+  const Desk desk;
   std::vector<std::string> arguments{"trace"};
   for (std::uint32_t replica = 0; replica < 3; ++replica) {
     const std::string chance =
         replica == 1 ? R"({"stragglers": [{"rank": 2, "factor": 2}]})" : "{}";
     const RunResult run = run_of(three_stages(steady_order), {"/chance=" + chance});
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      json trace = json::parse(kineto_text(*run.plan, {run.timeline, run.timeline}, rank));
-      trace["distributedInfo"]["rank"] = rank * 3 + replica;
-      trace["distributedInfo"]["world_size"] = 9;
-      arguments.push_back(fmt::format("rank{}.json", rank * 3 + replica));
-      scratch.file(arguments.back(), trace.dump());
+      arguments.push_back(write_rank_trace(desk, *run.plan, {run.timeline, run.timeline}, rank,
+                                           rank * 3 + replica, 9));
     }
   }
   for (const char* more : {"--pipeline-ranks", "0,3,6;1,4,7;2,5,8", "--causes", "--json",
                            "--timeline", "all.timeline"}) {
     arguments.emplace_back(more);
   }
-  const ProgramRun run = run_penstock(arguments, scratch.path(""));
+  const ProgramRun run = desk.run(arguments);
   CAPTURE(run.errors);
   REQUIRE(run.code == 0);
   const json causes = json::parse(run.output).at("causes");
@@ -236,19 +236,19 @@ TEST_CASE("causes: traces of replicas tell a slow rank by its peers") {
   CHECK(causes["ranks"].size() == 9);
   CHECK(causes["costs"][0]["ranks"] == json{5});
   CHECK(causes["iterations"] == 2);
-  CHECK(says(run_penstock({"explain", "all.timeline"}, scratch.path("")).output, "slow rank 5"));
+  CHECK(says(desk.run({"explain", "all.timeline"}).output, "slow rank 5"));
   arguments.emplace_back("--force");
   std::vector<std::string> as_text = arguments;
   std::erase(as_text, "--json");
-  CHECK(says(run_penstock(as_text, scratch.path("")).output,
+  CHECK(says(desk.run(as_text).output,
              "\nranks 0 to 8 of the step are ranks 0, 3, 6, 1, 4, 7, 2, 5, 8 of the job\n"));
   arguments[11] = "0,3,6;1,4;7,2,5,8";
-  CHECK(run_penstock(arguments, scratch.path("")).code == 2);
+  CHECK(desk.run(arguments).code == 2);
 }
 
 // In the second step, the clock of rank 1 of the second replica is 4 us ahead.
 TEST_CASE("causes: traces of replicas note clocks that do not fit in any of them") {
-  const Scratch scratch;
+  const Desk desk;
   const RunResult run = run_of(three_stages(steady_order));
   Timeline ahead = run.timeline;
   for (Time& time : ahead.begin) time += from_us(4);
@@ -256,21 +256,18 @@ TEST_CASE("causes: traces of replicas note clocks that do not fit in any of them
   std::vector<std::string> arguments{"trace"};
   for (std::uint32_t rank = 0; rank < 6; ++rank) {
     const Timeline& second = rank == 3 ? ahead : run.timeline;
-    json trace = json::parse(kineto_text(*run.plan, {run.timeline, second}, rank / 2));
-    trace["distributedInfo"]["rank"] = rank;
-    trace["distributedInfo"]["world_size"] = 6;
-    arguments.push_back(fmt::format("rank{}.json", rank));
-    scratch.file(arguments.back(), trace.dump());
+    arguments.push_back(
+        write_rank_trace(desk, *run.plan, {run.timeline, second}, rank / 2, rank, 6));
   }
   for (const char* more : {"--pipeline-ranks", "0,2,4;1,3,5", "--timeline", "all.timeline"}) {
     arguments.emplace_back(more);
   }
-  const ProgramRun read = run_penstock(arguments, scratch.path(""));
+  const ProgramRun read = desk.run(arguments);
   CAPTURE(read.errors);
   REQUIRE(read.code == 0);
   const std::string note = "replica 1: clocks are not aligned between ranks 0 and 1";
   CHECK(says(read.output, "note: " + note));
-  const Recording all = read_timeline(content_of(scratch.path("all.timeline")));
+  const Recording all = read_timeline(content_of(desk.path("all.timeline")));
   CHECK(all.timeline.environment.at(unaligned_key).starts_with(note));
 }
 

@@ -58,11 +58,17 @@ const Cause* cause_of(const StepCauses& causes, CauseKind kind) {
 
 Time step_of(const Recording& run) { return makespan(run.plan, run.timeline); }
 
-/// Three replicas of a pipeline of two ranks.
-PricedPlan three_replicas() {
-  const PricedPlan one = named_order("1f1b", 1, equal_stages(2), 8);
-  return with_replica_ranks(one, {one.costs, one.costs, one.costs});
+PricedPlan steady_plan(std::size_t ranks, std::uint32_t microbatches = 8) {
+  return named_order("1f1b", 1, equal_stages(ranks), microbatches);
 }
+
+/// Alike, each on ranks of its own.
+PricedPlan replicas_of(const PricedPlan& one, std::size_t count = 3) {
+  return with_replica_ranks(one, std::vector<Costs>(count, one.costs));
+}
+
+/// Three replicas of a pipeline of two ranks.
+PricedPlan three_replicas() { return replicas_of(steady_plan(2)); }
 
 std::string refusal(const Recording& run, const MeasuredChanges& changes) {
   return refused_with<std::exception>([&] { counterfactual(run, "run.timeline", changes); });
@@ -83,7 +89,7 @@ TEST_CASE("causes: the parts of a step give it again, whatever delayed it") {
 }
 
 TEST_CASE("causes: an even run without delays is ideal") {
-  const StepCauses causes = causes_in(recorded(named_order("1f1b", 1, equal_stages(4), 8)));
+  const StepCauses causes = causes_in(recorded(steady_plan(4)));
   CHECK(causes.causes.empty());
   CHECK(causes.ideal == causes.measured);
   CHECK(causes.slowdown() == 1);
@@ -113,7 +119,7 @@ TEST_CASE("causes: a slow rank is found by its peers, by expectations, or by its
     CHECK(cause->cost == step_of(run) - step_of(recorded(three_replicas())));
   }
   SUBCASE("stages of one rank each") {
-    const PricedPlan plan = named_order("1f1b", 1, equal_stages(4), 8);
+    const PricedPlan plan = steady_plan(4);
     const Recording run = recorded(plan, slow);
     const StepCauses alone = causes_in(run);
     CHECK(cause_of(alone, CauseKind::rank) == nullptr);
@@ -139,8 +145,7 @@ TEST_CASE("causes: a slow rank is found by its peers, by expectations, or by its
 }
 
 TEST_CASE("causes: a stage whose microbatches differ says nothing of ranks, the others still do") {
-  const PricedPlan one = named_order("1f1b", 1, equal_stages(4), 8);
-  PricedPlan priced = with_replica_ranks(one, {one.costs, one.costs, one.costs});
+  PricedPlan priced = replicas_of(steady_plan(4));
   const Chance slow{.stragglers = {{.rank = Rank{5}, .factor = 1.3}}};
   priced.costs = draw(priced.plan, priced.costs, slow, 0);
   for (TaskId task = 0; task < priced.plan.tasks(); ++task) {
@@ -188,16 +193,15 @@ TEST_CASE("causes: a slow rank is shown by what its ops took, and those of its p
 TEST_CASE("causes: of ops that are as slow as their rank the longest shows it, whole ps aside") {
   const PricedPlan one =
       named_order("1f1b", 1, std::vector<Layer>(4, stage_of(10.000001, 20.000003)), 8);
-  const PricedPlan priced = with_replica_ranks(one, {one.costs, one.costs, one.costs});
-  const Chance slow{.stragglers = {{.rank = Rank{1}, .factor = 1.2}}};
-  const StepCauses causes = causes_in(recorded(priced, slow));
+  const StepCauses causes =
+      causes_in(recorded(replicas_of(one), {.stragglers = {{.rank = Rank{1}, .factor = 1.2}}}));
   REQUIRE(cause_of(causes, CauseKind::rank) != nullptr);
   CHECK(cause_of(causes, CauseKind::rank)->proof ==
         "1.2× its peers: B of stage 1 takes 24 µs, elsewhere 20 µs");
 }
 
 TEST_CASE("causes: a link is slow where its peers take no time") {
-  PricedPlan priced = named_order("1f1b", 1, equal_stages(4), 8);
+  PricedPlan priced = steady_plan(4);
   const Plan& plan = priced.plan;
   const auto with = [&](Time slow) {
     for (std::size_t i = 0; i < plan.classes.size(); ++i) {
@@ -219,15 +223,14 @@ TEST_CASE("causes: a link is slow where its peers take no time") {
 TEST_CASE(
     "causes: in a pipeline of three ranks the links both ways are peers, in one of two none") {
   const auto with_slow = [](std::size_t ranks) {
-    return recorded(named_order("1f1b", 1, equal_stages(ranks), 8),
-                    {.slow_links = {{Rank{1}, Rank{0}, 30}}});
+    return recorded(steady_plan(ranks), {.slow_links = {{Rank{1}, Rank{0}, 30}}});
   };
   const Recording three = with_slow(3);
   const StepCauses causes = causes_in(three);
   const Cause* const link = cause_of(causes, CauseKind::link);
   REQUIRE(link != nullptr);
   CHECK(link->name == "slow link 1>0");
-  const Time usual = step_of(recorded(named_order("1f1b", 1, equal_stages(3), 8)));
+  const Time usual = step_of(recorded(steady_plan(3)));
   CHECK(link->cost == step_of(three) - usual);
   CHECK(step_of(counterfactual(three, "run.timeline", {{"link=1>0"}, {}}).run) == usual);
   const Recording two = with_slow(2);
@@ -248,15 +251,14 @@ TEST_CASE("causes: a replica with more work is no slow rank") {
 
 TEST_CASE("causes: a slow rank beside a slow replica, each with its own factor") {
   for (const std::uint32_t ranks : {2U, 4U}) {
-    const PricedPlan one = named_order("1f1b", 1, equal_stages(ranks), 16);
+    const PricedPlan one = steady_plan(ranks, 16);
     Chance chance{.jitter = 0.02, .stragglers = {{.rank = Rank{1}, .factor = 1.2}}};
     for (std::uint32_t i = 0; i < ranks; ++i) {
       chance.stragglers.push_back({.rank = Rank{2 * ranks + i}, .factor = 1.3});
     }
     for (chance.seed = 1; chance.seed <= 8; ++chance.seed) {
       CAPTURE(chance.seed);
-      const Recording run =
-          recorded(with_replica_ranks(one, {one.costs, one.costs, one.costs}), chance);
+      const Recording run = recorded(replicas_of(one), chance);
       const OpModel model = causes_in(run).model;
       CHECK(model.rank[1] == doctest::Approx(1.2).epsilon(0.03));
       CHECK(std::ranges::count(model.rank, 1) == 3 * ranks - 1);
@@ -267,13 +269,12 @@ TEST_CASE("causes: a slow rank beside a slow replica, each with its own factor")
 }
 
 TEST_CASE("causes: ranks that jitter alike are not slow, however short the run") {
-  const PricedPlan one = named_order("1f1b", 1, equal_stages(2), 4);
+  const PricedPlan one = steady_plan(2, 4);
   Chance chance{.jitter = 0.05};
   int named = 0;
   for (chance.seed = 1; chance.seed <= 600; ++chance.seed) {
     for (const std::size_t replicas : {2U, 3U}) {
-      const Recording run =
-          recorded(with_replica_ranks(one, std::vector<Costs>(replicas, one.costs)), chance);
+      const Recording run = recorded(replicas_of(one, replicas), chance);
       named += cause_of(causes_in(run), CauseKind::rank) != nullptr;
     }
   }
@@ -281,7 +282,7 @@ TEST_CASE("causes: ranks that jitter alike are not slow, however short the run")
 }
 
 TEST_CASE("causes: shorter ops than expected do not make links slow") {
-  const ExpectedOps expected = expected_ops(recorded(named_order("1f1b", 1, equal_stages(4), 8)));
+  const ExpectedOps expected = expected_ops(recorded(steady_plan(4)));
   const PricedPlan shorter = named_order("1f1b", 1, std::vector<Layer>(4, stage_of(7, 14)), 8);
   CHECK(cause_of(causes_in(recorded(shorter), &expected), CauseKind::link) == nullptr);
   const Recording slow = recorded(shorter, {.slow_links = {{Rank{1}, Rank{0}, 2}}});
@@ -309,8 +310,7 @@ TEST_CASE(
 TEST_CASE("causes: more slow ranks than have a row of their own are one row") {
   Chance slow;
   for (std::uint32_t i = 0; i < 20; ++i) slow.stragglers.push_back({Rank{i * 3}, 1.2 + i * 0.01});
-  const PricedPlan one = named_order("1f1b", 1, equal_stages(2), 4);
-  const Recording run = recorded(with_replica_ranks(one, std::vector<Costs>(40, one.costs)), slow);
+  const Recording run = recorded(replicas_of(steady_plan(2, 4), 40), slow);
   const StepCauses causes = causes_in(run);
   CHECK(causes.causes.size() == 8);
   CHECK(causes.causes.front().name == "slow rank 57");
@@ -319,7 +319,7 @@ TEST_CASE("causes: more slow ranks than have a row of their own are one row") {
 }
 
 TEST_CASE("causes: of a thousand ranks, the slow ones and the first late one are named") {
-  const PricedPlan one = named_order("1f1b", 1, equal_stages(8), 16);
+  const PricedPlan one = steady_plan(8, 16);
   std::vector<Costs> replicas;
   Chance chance{.jitter = 0.02};
   for (chance.replica = 0; chance.replica < 128; ++chance.replica) {
@@ -344,7 +344,7 @@ TEST_CASE("causes: of a thousand ranks, the slow ones and the first late one are
 }
 
 TEST_CASE("causes: the first late rank, and those that waited for it") {
-  const PricedPlan plan = named_order("1f1b", 1, equal_stages(4), 8);
+  const PricedPlan plan = steady_plan(4);
   const ExpectedOps expected = expected_ops(recorded(plan));
   const Recording run =
       recorded(plan, {.stragglers = {{.rank = Rank{2}, .factor = 2, .from = Microbatch{1}}}});
@@ -359,11 +359,11 @@ TEST_CASE("causes: the first late rank, and those that waited for it") {
 
 TEST_CASE("causes: intervals come from iterations") {
   std::vector<Timeline> iterations;
-  const PricedPlan plan = named_order("1f1b", 1, equal_stages(4), 8);
+  const PricedPlan plan = steady_plan(4);
   const ExpectedOps expected = expected_ops(recorded(plan));
   for (const double factor : {1.5, 1.6, 1.7}) {
-    const Chance slow{.stragglers = {{.rank = Rank{0}, .factor = factor}}};
-    iterations.push_back(recorded(plan, slow).timeline);
+    iterations.push_back(
+        recorded(plan, {.stragglers = {{.rank = Rank{0}, .factor = factor}}}).timeline);
   }
   const StepCauses causes = causes_of(plan.plan, iterations.front(), &expected, iterations);
   REQUIRE(causes.causes.size() == 1);
@@ -384,7 +384,7 @@ TEST_CASE("causes: a run without a cause is the run that never had it") {
 }
 
 TEST_CASE("causes: settings of a measured run change chance and the host alone") {
-  const PricedPlan plan = named_order("1f1b", 1, equal_stages(3), 4);
+  const PricedPlan plan = steady_plan(3, 4);
   const Recording run = recorded(plan);
   const Chance slow{.stragglers = {{.rank = Rank{2}, .factor = 2}}};
   const auto with = [&](const std::string& setting) {

@@ -28,15 +28,14 @@ constexpr const char* scenario = R"({
 })";
 
 /// Files of the same scenario: as it is, and as a timeline.
-struct Files {
-  Scratch scratch;
-  std::string scenario_path = scratch.file("run.json", scenario);
+struct Files : Desk {
+  std::string scenario_path = file("run.json", scenario);
   std::string timeline_path;
 
   Files() {
     const Recording recording = recording_of(scenario_path);
-    timeline_path = scratch.file(
-        "run.timeline", write_timeline(recording.plan, recording.timeline, recording.title));
+    timeline_path =
+        file("run.timeline", write_timeline(recording.plan, recording.timeline, recording.title));
   }
 };
 
@@ -195,21 +194,21 @@ TEST_CASE("ranks of one run alone have no difference") {
 TEST_CASE("what cannot be compared is refused with the file at fault") {
   const Files files;
   const std::string timeline = content_of(files.timeline_path);
-  const std::string cut = files.scratch.file("cut.timeline", timeline.substr(0, 900));
+  const std::string cut = files.file("cut.timeline", timeline.substr(0, 900));
   CHECK(says(recording_refusal(cut), cut + ": truncated"));
-  const std::string unnamed = files.scratch.file("cut", timeline.substr(0, 900));
+  const std::string unnamed = files.file("cut", timeline.substr(0, 900));
   CHECK(says(recording_refusal(unnamed), unnamed + ": truncated"));
-  const std::string garbage = files.scratch.file("x.timeline", "\xff\x00garbage");
+  const std::string garbage = files.file("x.timeline", "\xff\x00garbage");
   CHECK(recording_refusal(garbage) == garbage + ": not a timeline file");
-  const std::string binary = files.scratch.file("x.bin", std::string("\x7f"
-                                                                     "ELF\0\0\1",
-                                                                     7));
+  const std::string binary = files.file("x.bin", std::string("\x7f"
+                                                             "ELF\0\0\1",
+                                                             7));
   CHECK(says(recording_refusal(binary), binary + ": "));
-  const std::string empty = files.scratch.file("empty", "");
+  const std::string empty = files.file("empty", "");
   CHECK(says(recording_refusal(empty), empty + ": the file is empty"));
-  const std::string deep = files.scratch.file("deep.json", std::string(100'000, '['));
+  const std::string deep = files.file("deep.json", std::string(100'000, '['));
   CHECK(says(recording_refusal(deep), deep + ": "));
-  CHECK(says(recording_refusal(files.scratch.path("none")), "cannot open"));
+  CHECK(says(recording_refusal(files.path("none")), "cannot open"));
   CHECK(says(recording_refusal(files.timeline_path, {"/hardware/devices=2"}),
              "usage: --set /hardware/devices=2: "));
 }
@@ -217,7 +216,7 @@ TEST_CASE("what cannot be compared is refused with the file at fault") {
 TEST_CASE("a scenario whose run does not finish has nothing to compare") {
   // Each rank waits for what the other does second.
   const Files files;
-  files.scratch.file("order.csv", "0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n");
+  files.file("order.csv", "0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n");
   CHECK(says(recording_refusal(files.scenario_path, {R"(/schedule={"file": "order.csv"})"}),
              "its run does not finish and has no timeline"));
 }
@@ -232,7 +231,7 @@ TEST_CASE("times at the end of the clock are compared without running over it") 
     late.timeline.end[task] = Time{9'200'000'000'000'000'000};
   }
   const std::string path =
-      files.scratch.file("late.timeline", write_timeline(late.plan, late.timeline, late.title));
+      files.file("late.timeline", write_timeline(late.plan, late.timeline, late.title));
   for (const Alignment alignment : {Alignment::start, Alignment::first_op, Alignment::makespan}) {
     const Compared one = compared(files.timeline_path, path, {}, {.alignment = alignment});
     const Compared other = compared(path, files.timeline_path, {}, {.alignment = alignment});
@@ -251,8 +250,8 @@ TEST_CASE("times of a trace are equal within their rounding, and differ beyond i
     if (*resolution != 0) trace.timeline.environment["resolution"] = resolution;
     for (Time& begin : trace.timeline.begin) begin += from_ns(ns);
     for (Time& end : trace.timeline.end) end += from_ns(ns);
-    const std::string path = files.scratch.file(
-        "trace.timeline", write_timeline(trace.plan, trace.timeline, trace.title));
+    const std::string path =
+        files.file("trace.timeline", write_timeline(trace.plan, trace.timeline, trace.title));
     ComparedRun a{"a", recording_of(path)};
     ComparedRun b{"b", recording_of(files.scenario_path)};
     return compare(a.recording.plan, a.recording.timeline, b.recording.plan, b.recording.timeline,
@@ -273,16 +272,13 @@ TEST_CASE("a run with scaled times is compared as its scenario's, and a note nam
   for (std::vector<Time>* times : {&measured.timeline.begin, &measured.timeline.end}) {
     for (Time& time : *times) time = {time.picoseconds / 4};
   }
-  files.scratch.file("m.timeline",
-                     write_timeline(measured.plan, measured.timeline, measured.title));
-  const std::string folder = files.scratch.path("");
-  const ProgramRun first = run_penstock({"compare", "m.timeline", "run.json"}, folder);
+  files.file("m.timeline", write_timeline(measured.plan, measured.timeline, measured.title));
+  const ProgramRun first = files.run({"compare", "m.timeline", "run.json"});
   CHECK(first.code == 0);
   CHECK(says(first.output,
              "note: times of A are divided by its time_scale 0.25, so that they "
              "are those of the scenario"));
-  const json second =
-      json::parse(run_penstock({"compare", "run.json", "m.timeline", "--json"}, folder).output);
+  const json second = files.json_of({"compare", "run.json", "m.timeline"});
   CHECK(second["same"] == true);
   CHECK(second["b"]["makespan_us"] == 15);
   CHECK(says(second["notes"].dump(), "times of B are divided by its time_scale 0.25"));

@@ -252,24 +252,19 @@ TEST_CASE("the README of calibration says what a run on one GPU validates, in th
 }
 
 TEST_CASE("calibrate --import adds rows to a store, and profile fit reports the same constants") {
-  const Scratch scratch;
-  const std::string folder = measured_folder(scratch);
-  const ProgramRun imported =
-      run_penstock({"calibrate", "--import", folder, "-o", "gpu.profile"}, scratch.path(""));
+  const Desk desk;
+  const std::string folder = measured_folder(desk);
+  const ProgramRun imported = desk.run({"calibrate", "--import", folder, "-o", "gpu.profile"});
   CAPTURE(imported.errors);
   REQUIRE(imported.code == 0);
   CHECK(says(imported.output, "SM scaling of flops: t = "));
   CHECK(says(imported.output, "rows added to gpu.profile: "));
-  const ProgramRun fitted =
-      run_penstock({"profile", "fit", "gpu.profile", "--json"}, scratch.path(""));
-  REQUIRE(fitted.code == 0);
-  const auto document = nlohmann::json::parse(fitted.output);
+  const auto document = desk.json_of({"profile", "fit", "gpu.profile"});
   CHECK(document["kind"] == "device");
   CHECK(document["environment"]["device"] == "fake GPU");
   CHECK(document["fits"][0]["numbers"][0]["value"].get<double>() ==
         doctest::Approx(2048).epsilon(1e-3));
-  const ProgramRun again =
-      run_penstock({"calibrate", "--import", folder, "-o", "gpu.profile"}, scratch.path(""));
+  const ProgramRun again = desk.run({"calibrate", "--import", folder, "-o", "gpu.profile"});
   CHECK(again.code == 0);
   CHECK(says(again.errors, " already in gpu.profile"));
   CHECK(again.output.ends_with("\n0 rows added to gpu.profile\n"));

@@ -42,7 +42,8 @@ json timed_row(const Device& device, KernelQuestion question, const std::string&
 }
 
 /// The lines of a machine with these shares.
-std::vector<json> made_lines(const Catalogue& catalogue) {
+std::vector<json> made_lines() {
+  const Catalogue catalogue = read_catalogue();
   const Device device = machine_of(catalogue, catalogue.at(device_name)).device;
   std::vector<json> lines{{{"penstock", 1}, {"device", "NVIDIA H100"}, {"torch", "2.15.0"}}};
   for (const double rows : {2048, 8192}) {
@@ -69,6 +70,13 @@ std::string text_of(const std::vector<json>& lines) {
   return text;
 }
 
+/// What is fitted to a file with these lines.
+StackFit fitted(const std::vector<json>& lines) {
+  const Scratch scratch;
+  return fit_stack(read_kernel_run(scratch.file("k.jsonl", text_of(lines))), read_catalogue(),
+                   device_name);
+}
+
 double share(const StackFit& fit, const std::string& name) {
   for (const FittedShare& one : fit.shares) {
     if (one.name == name) return one.value;
@@ -79,10 +87,10 @@ double share(const StackFit& fit, const std::string& name) {
 }  // namespace
 
 TEST_CASE("kernel runs: shares that made the times are found, with the kernel of attention") {
-  const Catalogue catalogue = read_catalogue();
   const Scratch scratch;
-  write_file(scratch.path("k.jsonl"), text_of(made_lines(catalogue)) + "{\"part\": \"cut o");
-  const StackFit fit = fit_stack(read_kernel_run(scratch.path("k.jsonl")), catalogue, "dgx-h100");
+  write_file(scratch.path("k.jsonl"), text_of(made_lines()) + "{\"part\": \"cut o");
+  const StackFit fit =
+      fit_stack(read_kernel_run(scratch.path("k.jsonl")), read_catalogue(), "dgx-h100");
   CHECK(fit.hardware == device_name);
   CHECK(share(fit, "matrix_share") == doctest::Approx(0.7).epsilon(1e-3));
   CHECK(share(fit, "fp8_share") == doctest::Approx(0.6).epsilon(1e-3));
@@ -95,8 +103,7 @@ TEST_CASE("kernel runs: shares that made the times are found, with the kernel of
 }
 
 TEST_CASE("kernel runs: layers are judged by both passes, with the fitted shares") {
-  const Catalogue catalogue = read_catalogue();
-  std::vector<json> lines = made_lines(catalogue);
+  std::vector<json> lines = made_lines();
   const json layers = json::parse(R"([{"parts": [
       {"kind": "mlp", "hidden": 4096, "intermediate": 16384}]}])");
   lines.push_back({{"part", "model"},
@@ -107,9 +114,7 @@ TEST_CASE("kernel runs: layers are judged by both passes, with the fitted shares
                    {"held_back", true},
                    {"forward", {{"us", 1000}}},
                    {"backward", {{"us", 2000}}}});
-  const Scratch scratch;
-  write_file(scratch.path("k.jsonl"), text_of(lines));
-  const StackFit fit = fit_stack(read_kernel_run(scratch.path("k.jsonl")), catalogue, device_name);
+  const StackFit fit = fitted(lines);
   REQUIRE(fit.rows.size() == 10);
   // Two products of 2 * 8192 * 4096 * 16384 FLOPs at 0.7 of the rate, and twice that backward.
   const double products_us = 2 * 2.0 * 8192 * 4096 * 16384 / (989.4e12 * 0.803 * 0.7) * 1e6;
@@ -121,8 +126,7 @@ TEST_CASE("kernel runs: layers are judged by both passes, with the fitted shares
 
 // Kernels that are shorter than their launch take as long as that.
 TEST_CASE("kernel runs: what waited for the host is named, neither fitted nor judged") {
-  const Catalogue catalogue = read_catalogue();
-  std::vector<json> lines = made_lines(catalogue);
+  std::vector<json> lines = made_lines();
   json slow = lines[1], stream = {{"part", "streams"}, {"kind", "stream"}, {"dtype", "bf16"}};
   slow["us"] = 10 * slow["us"].get<double>();
   slow["host_us"] = 0.9 * slow["us"].get<double>();
@@ -132,9 +136,7 @@ TEST_CASE("kernel runs: what waited for the host is named, neither fitted nor ju
   model["forward"] = {{"us", 40}, {"host_us", 39}};
   model["backward"] = {{"us", 80}, {"host_us", 20}};
   lines.insert(lines.end(), {slow, stream, model});
-  const Scratch scratch;
-  write_file(scratch.path("k.jsonl"), text_of(lines));
-  const StackFit fit = fit_stack(read_kernel_run(scratch.path("k.jsonl")), catalogue, device_name);
+  const StackFit fit = fitted(lines);
   CHECK(share(fit, "matrix_share") == doctest::Approx(0.7).epsilon(1e-3));
   REQUIRE(fit.rows.size() == 9);
   CHECK(fit.rows.back().part == "streams");
@@ -144,26 +146,21 @@ TEST_CASE("kernel runs: what waited for the host is named, neither fitted nor ju
 }
 
 TEST_CASE("kernel runs: a model without CUDA graphs is judged by its eager times, and says why") {
-  const Catalogue catalogue = read_catalogue();
-  std::vector<json> lines = made_lines(catalogue);
+  std::vector<json> lines = made_lines();
   json model = {{"part", "model"}, {"dtype", "bf16"}, {"sequence", 256}, {"examples", 1}};
   model["layers"] = json::parse(R"([{"parts": [{"kind": "norm", "hidden": 64}]}])");
   model["forward"] = {{"us", 40}};
   model["backward"] = {{"us", 80}};
   model["why_no_graphs"] = "RuntimeError: no capture";
   lines.push_back(model);
-  const Scratch scratch;
-  write_file(scratch.path("k.jsonl"), text_of(lines));
-  const StackFit fit = fit_stack(read_kernel_run(scratch.path("k.jsonl")), catalogue, device_name);
+  const StackFit fit = fitted(lines);
   CHECK(fit.rows.back().measured_us == 80);
   CHECK(fit.failed.back() == "model as CUDA graphs: RuntimeError: no capture");
 }
 
 TEST_CASE("kernel runs: the file is a stack of the catalogue") {
-  const Catalogue catalogue = read_catalogue();
   const Scratch scratch;
-  write_file(scratch.path("k.jsonl"), text_of(made_lines(catalogue)));
-  const StackFit fit = fit_stack(read_kernel_run(scratch.path("k.jsonl")), catalogue, device_name);
+  const StackFit fit = fitted(made_lines());
   const std::string text = stack_file(fit, "mine", "k.jsonl").dump();
   CHECK(is_own_file(scratch.file("mine.json", text)));
   const CatalogueItem item = parse_catalogue_file(text, "mine.json");

@@ -46,20 +46,18 @@ TEST_CASE("nsys: an export is a trace for each process that ran kernels") {
 }
 
 TEST_CASE("nsys: penstock trace reads an export as it reads traces of PyTorch's profiler") {
-  const Scratch scratch;
-  const std::string path = written(scratch);
-  const ProgramRun read =
-      run_penstock({"trace", path, "--timeline", scratch.path("run.timeline"), "--profile",
-                    scratch.path("run.profile"), "--scenario", scratch.path("run.json")},
-                   scratch.path(""));
+  const Desk desk;
+  const std::string path = written(desk);
+  const ProgramRun read = desk.run({"trace", path, "--timeline", "run.timeline", "--profile",
+                                    "run.profile", "--scenario", "run.json"});
   CAPTURE(read.output);
   CAPTURE(read.errors);
   REQUIRE(read.code == 0);
   CHECK(says(read.output, "1f1b, 3 ranks, 6 microbatches"));
   const RunResult run = run_of(three_stages(steady_order));
-  const Recording recording = read_timeline(content_of(scratch.path("run.timeline")));
+  const Recording recording = read_timeline(content_of(desk.path("run.timeline")));
   CHECK(makespan(recording.plan, recording.timeline) == makespan(*run.plan, run.timeline));
-  const ProgramRun one = run_penstock({"trace", path + "#102", "--preview"}, scratch.path(""));
+  const ProgramRun one = desk.run({"trace", path + "#102", "--preview"});
   CHECK(says(one.output, "PP:1F0"));
 }
 
@@ -67,8 +65,8 @@ TEST_CASE("nsys: penstock trace reads an export as it reads traces of PyTorch's 
 TEST_CASE("nsys: graphs that were traced as a whole are work as kernels are") {
   const RunResult run = run_of(three_stages(steady_order));
   for (const char* of : {"WHERE globalPid < 102 << 24", ""}) {
-    const Scratch scratch;
-    const std::string path = written(scratch);
+    const Desk desk;
+    const std::string path = written(desk);
     Database file(path, Database::Access::write);
     const std::string kernels = "FROM CUPTI_ACTIVITY_KIND_KERNEL " + std::string(of);
     file.run(
@@ -76,11 +74,10 @@ TEST_CASE("nsys: graphs that were traced as a whole are work as kernels are") {
         "graphId, streamId, correlationId, globalPid " +
         kernels);
     file.run("DELETE " + kernels);
-    const ProgramRun read =
-        run_penstock({"trace", path, "--timeline", scratch.path("run.timeline")}, scratch.path(""));
+    const ProgramRun read = desk.run({"trace", path, "--timeline", "run.timeline"});
     CAPTURE(read.errors);
     REQUIRE(read.code == 0);
-    const Recording recording = read_timeline(content_of(scratch.path("run.timeline")));
+    const Recording recording = read_timeline(content_of(desk.path("run.timeline")));
     CHECK(makespan(recording.plan, recording.timeline) == makespan(*run.plan, run.timeline));
   }
 }
@@ -179,23 +176,22 @@ TEST_CASE("nsys: an event may end at the last time of all") {
 }
 
 TEST_CASE("nsys: where a process is no rank, the error says how others are named") {
-  const Scratch scratch;
-  const std::string path = scratch.path("report.db");
-  std::filesystem::rename(written(scratch), path);
+  const Desk desk;
+  const std::string path = desk.path("report.db");
+  std::filesystem::rename(written(desk), path);
   Database file(path, Database::Access::write);
   file.run(
       "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT start, end, deviceId, contextId, "
       "streamId, 0, 90 << 24, demangledName, shortName FROM CUPTI_ACTIVITY_KIND_KERNEL "
       "LIMIT 1");
-  const ProgramRun read = run_penstock({"trace", path}, scratch.path(""));
+  const ProgramRun read = desk.run({"trace", path});
   CHECK(read.code == 3);
   CHECK(says(read.errors, "report.db#90: no annotation of it matches"));
   CHECK(says(read.errors, "naming the others: FILE#PROCESS ..."));
-  const ProgramRun named =
-      run_penstock({"trace", path + "#101", path + "#102", path + "#103"}, scratch.path(""));
+  const ProgramRun named = desk.run({"trace", path + "#101", path + "#102", path + "#103"});
   CHECK(named.code == 0);
   file.run("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid <> 90 << 24");
-  const ProgramRun alone = run_penstock({"trace", path}, scratch.path(""));
+  const ProgramRun alone = desk.run({"trace", path});
   CHECK(says(alone.errors, "report.db#90: no annotation of it matches"));
   CHECK(!says(alone.errors, "FILE#PROCESS"));
 }

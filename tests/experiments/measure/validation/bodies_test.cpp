@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/fake_gpu.hpp"
+#include "tests/support/jobs.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/says.hpp"
 #include "tests/support/small_scenarios.hpp"
@@ -20,10 +21,9 @@
 namespace penstock::testing {
 namespace {
 
-const BackendEntry& on_threads() { return *find_named(backend_entries(), "cpu_logical"); }
-
-Validation with_layers(const std::string& text, const std::vector<std::string>& settings = {}) {
-  return validate(parse_scenario(text, "small.json", settings), on_threads(), {});
+Validation with_layers(const std::string& text, const std::vector<std::string>& settings = {},
+                       const ValidationOptions& options = {}) {
+  return validate(parse_scenario(text, "small.json", settings), cpu_logical(), options);
 }
 
 }  // namespace
@@ -78,8 +78,7 @@ TEST_CASE(
   CHECK(with_layers(scenario_two_mlps, {chance}).why_busy ==
         "layers take the time that they take, whatever chance says");
   const auto with_length = [](const std::string& text) {
-    return validate(parse_scenario(text, "small.json", {}), on_threads(), {.action_us = 20})
-        .why_busy;
+    return with_layers(text, {}, {.action_us = 20}).why_busy;
   };
   CHECK(with_length(scenario_with_link) == times);
   CHECK(with_length(scenario_two_mlps) == "layers take the time that they take, not --action-us");
@@ -95,12 +94,10 @@ TEST_CASE("validation: actions of a backend that sleeps are called so") {
 
 TEST_CASE("validation: layers that are asked for and not run are a usage error") {
   ValidationOptions options{.bodies = Bodies::layers};
-  CHECK_THROWS_WITH_AS(
-      validate(parse_scenario(scenario_with_link, "two.json", {}), on_threads(), options),
-      "--bodies layers: the model states times, not kinds of layers", UsageError);
+  CHECK_THROWS_WITH_AS(with_layers(scenario_with_link, {}, options),
+                       "--bodies layers: the model states times, not kinds of layers", UsageError);
   options.bodies = Bodies::busy;
-  const Validation busy =
-      validate(parse_scenario(scenario_two_mlps, "small.json", {}), on_threads(), options);
+  const Validation busy = with_layers(scenario_two_mlps, {}, options);
   CHECK(busy.why_busy == "that is what --bodies busy asks for");
   CHECK_FALSE(busy.job.layers);
 }

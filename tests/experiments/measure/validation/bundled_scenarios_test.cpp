@@ -6,7 +6,7 @@
 
 #include "experiments/measure/validation/validation.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/named.hpp"
+#include "tests/support/jobs.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -18,7 +18,7 @@ using Reasons = std::map<std::string, std::string>;  // by scenario
 Validation run_once(const std::string& file) {
   ValidationOptions options{
       .measuring = {.iterations = 1, .steady = 1e9}, .action_us = 2, .bodies = Bodies::busy};
-  return validate(read_scenario(file), *find_named(backend_entries(), "cpu_logical"), options);
+  return validate(read_scenario(file), cpu_logical(), options);
 }
 
 /// Why a scenario does not run, or "".

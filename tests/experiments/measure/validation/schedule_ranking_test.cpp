@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.hpp"
-#include "sim/base/named.hpp"
+#include "tests/support/jobs.hpp"
 #include "tests/support/made_up_backend.hpp"
 #include "tests/support/says.hpp"
 
@@ -19,10 +19,10 @@ const char* const two_stages = R"({
     { "forward_us": 1, "backward_us": 2 }, { "forward_us": 1, "backward_us": 2 } ] },
   "schedule": { "name": "1f1b", "microbatches": 8 } })";
 
-ScheduleRanking ranked(const std::string& names) {
-  return rank_schedules(parse_scenario(two_stages, "two.json"), schedules_named(names),
-                        *find_named(backend_entries(), "cpu_logical"),
-                        {.measuring = {.steady = 100}});
+ScheduleRanking ranked(const std::string& names, const BackendEntry& backend = cpu_logical(),
+                       const std::vector<std::string>& settings = {}) {
+  return rank_schedules(parse_scenario(two_stages, "two.json", settings), schedules_named(names),
+                        backend, {.measuring = {.steady = 100}});
 }
 
 bool has(const std::vector<std::string>& names, const char* name) {
@@ -32,9 +32,9 @@ bool has(const std::vector<std::string>& names, const char* name) {
 /// cpu_logical, whose first backends of a process fail as a GPU does.
 std::uint32_t backends_to_fail = 0;
 BackendEntry failing() {
-  BackendEntry entry = *find_named(backend_entries(), "cpu_logical");
+  BackendEntry entry = cpu_logical();
   entry.make = [](const Job& job) {
-    if (backends_to_fail == 0) return find_named(backend_entries(), "cpu_logical")->make(job);
+    if (backends_to_fail == 0) return cpu_logical().make(job);
     --backends_to_fail;
     throw std::runtime_error("out of memory");
   };
@@ -50,7 +50,7 @@ class Unjudged : public MadeUpBackend {
 /// One that measures what was predicted, whose first backends of a process are of that kind.
 std::uint32_t backends_unjudged = 0;
 BackendEntry partly_judged() {
-  BackendEntry entry = *find_named(backend_entries(), "cpu_logical");
+  BackendEntry entry = cpu_logical();
   entry.make = [](const Job& job) -> std::unique_ptr<Backend> {
     if (backends_unjudged == 0) {
       return std::make_unique<MadeUpBackend>(job, [](Pass, double ns) { return ns; });
@@ -67,9 +67,7 @@ TEST_CASE("schedule ranking: a run that does not count leaves the others their e
   const BackendEntry entry = partly_judged();
   const auto rank = [&](std::uint32_t unjudged) {
     backends_unjudged = unjudged;
-    return rank_schedules(parse_scenario(two_stages, "two.json"),
-                          schedules_named("naive,gpipe,1f1b"), entry,
-                          {.measuring = {.steady = 100}});
+    return ranked("naive,gpipe,1f1b", entry);
   };
   const ScheduleRanking ranking = rank(1);
   REQUIRE(ranking.ran == 2);
@@ -87,11 +85,9 @@ TEST_CASE("schedule ranking: a run that does not count leaves the others their e
 }
 
 TEST_CASE("schedule ranking: every schedule communicates as the scenario does") {
-  const auto entry = partly_judged();
   backends_unjudged = 0;
   const ScheduleRanking ranking =
-      rank_schedules(parse_scenario(two_stages, "two.json", {"/schedule/communication=written"}),
-                     schedules_named("gpipe,1f1b"), entry, {.measuring = {.steady = 100}});
+      ranked("gpipe,1f1b", partly_judged(), {"/schedule/communication=written"});
   REQUIRE(ranking.schedules.size() == 2);
   for (const RankedSchedule& one : ranking.schedules) {
     CAPTURE(one.left_out);
@@ -103,9 +99,9 @@ TEST_CASE("schedule ranking: an interrupt keeps what is done, and lists what can
   std::uint32_t asked = 0;
   const ValidationOptions options{
       .measuring = {.steady = 100, .asked_to_stop = [&] { return ++asked > 30; }}};
-  const ScheduleRanking ranking = rank_schedules(
-      parse_scenario(two_stages, "two.json"), schedules_named("naive,gpipe,1f1b,zb-v"),
-      *find_named(backend_entries(), "cpu_logical"), options);
+  const ScheduleRanking ranking =
+      rank_schedules(parse_scenario(two_stages, "two.json"),
+                     schedules_named("naive,gpipe,1f1b,zb-v"), cpu_logical(), options);
   CHECK(ranking.stopped == 2);
   REQUIRE(ranking.ran == 1);
   REQUIRE(ranking.schedules.size() == 2);
@@ -117,18 +113,14 @@ TEST_CASE("schedule ranking: an interrupt keeps what is done, and lists what can
 
 TEST_CASE("schedule ranking: the error of one schedule does not lose the others") {
   const BackendEntry entry = failing();
-  const auto rank = [&] {
-    return rank_schedules(parse_scenario(two_stages, "two.json"), schedules_named("naive,1f1b"),
-                          entry, {.measuring = {.steady = 100}});
-  };
   backends_to_fail = 1;
-  const ScheduleRanking ranking = rank();
+  const ScheduleRanking ranking = ranked("naive,1f1b", entry);
   REQUIRE(ranking.ran == 1);
   CHECK(ranking.schedules[0].name == "1f1b");
   CHECK(ranking.schedules[1].left_out == "out of memory");
   CHECK(ranking.verdict == Verdict::fail);
   backends_to_fail = 2;
-  CHECK_THROWS_WITH_AS(rank(), "out of memory", std::runtime_error);
+  CHECK_THROWS_WITH_AS(ranked("naive,1f1b", entry), "out of memory", std::runtime_error);
 }
 
 TEST_CASE("schedule ranking: all are those that train, others are named") {

@@ -6,7 +6,7 @@
 
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/run/run.hpp"
-#include "sim/base/named.hpp"
+#include "tests/support/jobs.hpp"
 #include "tests/support/says.hpp"
 #include "tests/support/small_scenarios.hpp"
 
@@ -34,10 +34,13 @@ const char* const four_blocks = R"({
   "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 4 },
   "schedule": { "name": "1f1b", "microbatches": 8 } })";
 
+const char* const six_bits =
+    "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 6}, \"encode_bytes_per_s\": 1e12, "
+    "\"decode_bytes_per_s\": 1e12}";
+
 /// Layers that are really run, and come to the numbers of the model in one piece.
 Validation trained(const std::string& text, const std::vector<std::string>& settings) {
-  Validation result = validate(parse_scenario(text, "small.json", settings),
-                               *find_named(backend_entries(), "cpu_logical"), {});
+  Validation result = validate(parse_scenario(text, "small.json", settings), cpu_logical(), {});
   REQUIRE_FALSE(result.fault);
   CHECK(result.why_busy == "");
   CHECK(result.job.layers);
@@ -177,9 +180,6 @@ TEST_CASE("validation: activations are really encoded, and the report has the er
 
 // Blocks whose attention keeps its scores, so that there is something to recompute selectively.
 TEST_CASE("validation: what is encoded may be recomputed, offloaded, or a slice of a sequence") {
-  const char* codec =
-      "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 6}, \"encode_bytes_per_s\": 1e12, "
-      "\"decode_bytes_per_s\": 1e12}";
   for (const std::vector<std::string>& change : std::vector<std::vector<std::string>>{
            {"/recompute/mode=full"},
            {"/recompute/mode=selective"},
@@ -192,7 +192,7 @@ TEST_CASE("validation: what is encoded may be recomputed, offloaded, or a slice 
            {"/schedule/name=seq-1f1b", "/recompute/mode=selective"},
            {"/schedule/name=seq-1f1b", "/recompute/mode=full", "/recompute/early=true"}}) {
     CAPTURE(change.front());
-    std::vector<std::string> settings{codec};
+    std::vector<std::string> settings{six_bits};
     settings.insert(settings.end(), change.begin(), change.end());
     const Validation result = trained(four_blocks, settings);
     REQUIRE(result.coding);
@@ -204,16 +204,13 @@ TEST_CASE("validation: what is encoded may be recomputed, offloaded, or a slice 
 // What selective recomputation drops is not encoded: the scores of each attention.
 TEST_CASE(
     "validation: what is encoded is what is kept, and counted in one run however many follow") {
-  const char* codec =
-      "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 6}, \"encode_bytes_per_s\": 1e12, "
-      "\"decode_bytes_per_s\": 1e12}";
-  const Validation whole = trained(four_blocks, {codec});
-  const Validation selective = trained(four_blocks, {codec, "/recompute/mode=selective"});
+  const Validation whole = trained(four_blocks, {six_bits});
+  const Validation selective = trained(four_blocks, {six_bits, "/recompute/mode=selective"});
   REQUIRE(whole.coding);
   REQUIRE(selective.coding);
   // 4 blocks of 2 heads score 8 tokens against 8, in 8 microbatches.
   CHECK(whole.coding->stash.values - selective.coding->stash.values == 4 * 2 * 8 * 8 * 8);
-  const auto backend = find_named(backend_entries(), "cpu_logical")->make(whole.job);
+  const auto backend = cpu_logical().make(whole.job);
   for (int run = 0; run < 3; ++run) {
     REQUIRE(std::holds_alternative<Timeline>(backend->run()));
     CHECK(backend->coding().value().stash.values == whole.coding->stash.values);

@@ -9,7 +9,6 @@
 #include "tests/support/finished_run.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/says.hpp"
-#include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
@@ -82,22 +81,18 @@ TEST_CASE("a recorded run does not blame links where replicas may wait for slowe
 
 TEST_SUITE("clock") {  // a validation passes on a machine that has nothing else to do
   TEST_CASE("explain: a timeline, simulated or measured, as text and as JSON") {
-    const Scratch scratch;
-    scratch.file("s.json", scenario_plain);
-    const auto run = [&](const std::vector<std::string>& arguments) {
-      return run_penstock(arguments, scratch.path(""));
-    };
-    REQUIRE(run({"run", "s.json", "--timeline", "s.timeline"}).code == 0);
-    REQUIRE(
-        run({"validate", "s.json", "--backend", "cpu_logical", "--timeline", "m.timeline"}).code ==
-        0);
-    const auto of_scenario = nlohmann::json::parse(run({"explain", "s.json", "--json"}).output);
+    const Desk desk;
+    desk.file("s.json", scenario_plain);
+    REQUIRE(desk.run({"run", "s.json", "--timeline", "s.timeline"}).code == 0);
+    REQUIRE(desk.run({"validate", "s.json", "--backend", "cpu_logical", "--timeline", "m.timeline"})
+                .code == 0);
+    const auto of_scenario = desk.json_of({"explain", "s.json"});
     for (const char* file : {"s.timeline", "m.timeline"}) {
       CAPTURE(file);
-      const ProgramRun text = run({"explain", file});
+      const ProgramRun text = desk.run({"explain", file});
       CHECK(text.code == 0);
       CHECK(says(text.output, "\ncritical path\n"));
-      const auto json = nlohmann::json::parse(run({"explain", file, "--json"}).output);
+      const auto json = desk.json_of({"explain", file});
       if (file == std::string_view("s.timeline")) {  // the other has the times of this machine
         CHECK(json["critical_path_by_stage"] == of_scenario["critical_path_by_stage"]);
         CHECK(json["idle_by_cause_us"] == of_scenario["idle_by_cause_us"]);
