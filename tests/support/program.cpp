@@ -43,6 +43,12 @@ StandardInput::~StandardInput() {
   ::close(former_);
 }
 
+std::vector<std::string> with_words(std::vector<std::string> words,
+                                    const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 ProgramRun run_penstock(const std::vector<std::string>& arguments, const std::string& folder) {
   const Scratch scratch;
   const std::string output = scratch.path("output");

@@ -27,6 +27,10 @@ class StandardInput {
   int former_;
 };
 
+/// The words of a command line, and more of them.
+std::vector<std::string> with_words(std::vector<std::string> words,
+                                    const std::vector<std::string>& more);
+
 /// Runs the program with arguments in a folder, as a separate process.
 ProgramRun run_penstock(const std::vector<std::string>& arguments, const std::string& folder);
 

@@ -153,9 +153,7 @@ TEST_CASE("causes: those of a scenario stand beside its gains, its changes and i
   CHECK(!plain.at("sensitivity").empty());
   for (const std::vector<std::string>& asked :
        {std::vector<std::string>{"--causes"}, std::vector<std::string>{"--heat-map", "r.svg"}}) {
-    std::vector<std::string> arguments{"explain", "r.json"};
-    arguments.insert(arguments.end(), asked.begin(), asked.end());
-    json all = work.answer(arguments);
+    json all = work.answer(with_words({"explain", "r.json"}, asked));
     CHECK(all.at("causes").at("measured_us") == plain.at("makespan_us"));
     all.erase("causes");
     CHECK(all == plain);

@@ -6,7 +6,7 @@
 
 #include "experiments/measure/measured_runs/measured_run.hpp"
 #include "experiments/measure/measured_runs/run_times.hpp"
-#include "experiments/program/commands/registry.hpp"
+#include "tests/support/program.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/says.hpp"
 #include "tests/support/traced_runs.hpp"
@@ -176,7 +176,7 @@ TEST_CASE("traces: a link is as slow for a stage that nobody waits for as for it
 TEST_CASE("traces: the command writes a scenario that finds its profile and its order") {
   const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
-  const Scratch scratch;
+  const Desk scratch;
   std::filesystem::create_directories(scratch.path("a/b"));
   std::filesystem::create_directories(scratch.path("c"));
   // An order that no rule makes: rank 2 runs its first two forwards before its first backward.
@@ -184,13 +184,9 @@ TEST_CASE("traces: the command writes a scenario that finds its profile and its 
       "own.csv", "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1F1,1F2,1B0,1B1,1B2\n2F0,2F1,2B0,2F2,2B1,2B2\n");
   const RunResult own = run_of(three_stages(fmt::format(R"({{"file": "{}"}})", order)));
   Traces own_traces({own}, {});
-  const auto command = [&](const std::vector<std::string>& files, std::vector<std::string> more) {
-    std::vector<std::string> words{"penstock", "trace"};
-    words.insert(words.end(), files.begin(), files.end());
-    words.insert(words.end(), more.begin(), more.end());
-    std::vector<const char*> arguments;
-    for (const std::string& word : words) arguments.push_back(word.c_str());
-    return run_program(static_cast<int>(arguments.size()), arguments.data());
+  const auto command = [&](const std::vector<std::string>& files,
+                           const std::vector<std::string>& more) {
+    return scratch.run(with_words(with_words({"trace"}, files), more)).code;
   };
   const std::string scenario = scratch.path("a/b/s.json");
   const std::string profile = scratch.path("c/p.json");
@@ -205,9 +201,8 @@ TEST_CASE("traces: the command writes a scenario that finds its profile and its 
   CHECK(run(read_scenario(inside)).report->makespan == made.report->makespan);
   CHECK(command({scratch.path("a")}, {}) == 3);
   CHECK(command(own_traces.reading.files, both) == 2);
-  std::vector<std::string> all = both;
-  all.insert(all.end(), {"--write-order", scratch.path("c/o.csv"), "--force"});
-  REQUIRE(command(own_traces.reading.files, all) == 0);
+  const std::vector<std::string> also{"--write-order", scratch.path("c/o.csv"), "--force"};
+  REQUIRE(command(own_traces.reading.files, with_words(both, also)) == 0);
   CHECK(run(read_scenario(scenario)).report->makespan == own.report->makespan);
 }
 

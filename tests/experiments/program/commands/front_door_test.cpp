@@ -157,9 +157,7 @@ TEST_CASE("an option with an empty value is refused by its name, whichever it is
   for (const std::string option : {"--confine", "--max-memory", "--timeout", "--svg", "--engine"}) {
     for (const std::vector<std::string>& words :
          std::vector<std::vector<std::string>>{{option, ""}, {option + "="}}) {
-      std::vector<std::string> arguments{"run", "first_run.json"};
-      arguments.insert(arguments.end(), words.begin(), words.end());
-      const ProgramRun run = run_penstock(arguments, ".");
+      const ProgramRun run = run_penstock(with_words({"run", "first_run.json"}, words), ".");
       CHECK(run.code == 2);
       CHECK(run.errors.starts_with("penstock: error: " + option));
     }
@@ -198,9 +196,7 @@ TEST_CASE("--json and an output on standard output are two outputs") {
                                              {"search", scenario, "-o", "-"},
                                              {"validate", scenario, "--timeline", "-"}}) {
     CAPTURE(words.front());
-    std::vector<std::string> arguments = words;
-    arguments.emplace_back("--json");
-    const ProgramRun run = run_penstock(arguments, ".");
+    const ProgramRun run = run_penstock(with_words(words, {"--json"}), ".");
     CHECK(run.code == 2);
     CHECK(run.errors == "penstock: error: -: two outputs cannot be one file\n");
   }
@@ -240,20 +236,12 @@ TEST_CASE("guides: no path of an example depends on where the scenarios are") {
 }
 
 TEST_CASE("completion: commands, options and the values that are known") {
-  const Scratch nowhere;  // without files that begin alike
-  const auto candidates = [&](std::vector<std::string> words) {
-    std::vector<std::string> arguments{"completion", "fish", "--"};
-    arguments.insert(arguments.end(), words.begin(), words.end());
-    return lines_of(run_penstock(arguments, nowhere.path(".")).output);
+  const Desk nowhere;  // without files that begin alike
+  const auto candidates = [&](const std::vector<std::string>& words) {
+    return nowhere.run(with_words({"completion", "fish", "--"}, words)).output;
   };
   const auto offers = [&](const std::vector<std::string>& words, const std::string& text) {
-    return has_line_beginning(
-        [&] {
-          std::string all;
-          for (const std::string& line : candidates(words)) all += line + "\n";
-          return all;
-        }(),
-        text + "\t");
+    return has_line_beginning(candidates(words), text + "\t");
   };
   CHECK(offers({"ru"}, "run"));
   CHECK(!offers({"ru"}, "explain"));

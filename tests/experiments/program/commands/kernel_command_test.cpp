@@ -17,9 +17,7 @@ struct Case {
 };
 
 void check_refused(const Desk& desk, const Case& one) {
-  std::vector<std::string> words{"kernel", "stream"};
-  words.insert(words.end(), one.options.begin(), one.options.end());
-  const ProgramRun run = desk.run(words);
+  const ProgramRun run = desk.run(with_words({"kernel", "stream"}, one.options));
   CAPTURE(run.errors);
   CHECK(run.code == one.code);
   CHECK(run.errors.starts_with("penstock: error: " + one.error));

@@ -19,13 +19,12 @@ using Texts = std::vector<std::string>;
 using nlohmann::json;
 
 ProgramRun layouts_with(const Texts& more, const std::string& folder = ".") {
-  Texts arguments{
+  const Texts asked{
       "layout",     std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
       "--hardware", "dgx-h100",
       "--devices",  "8",
       "--only",     "/schedule/name=1f1b,/parallel/context=1"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_penstock(arguments, folder);
+  return run_penstock(with_words(asked, more), folder);
 }
 
 json plan_with(Texts more) {

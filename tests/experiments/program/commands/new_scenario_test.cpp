@@ -48,9 +48,7 @@ TEST_CASE("new names the model as seen from where the scenario will be") {
   folder.file("my.json", here.output);
   CHECK(folder.run({"run", "my.json"}).code == 0);
 
-  std::vector<std::string> elsewhere = asked;
-  elsewhere.insert(elsewhere.end(), {"-o", "out/my.json"});
-  CHECK(folder.run(elsewhere).code == 0);
+  CHECK(folder.run(with_words(asked, {"-o", "out/my.json"})).code == 0);
   const auto document = nlohmann::json::parse(content_of(folder.path("out/my.json")));
   CHECK(document["model"]["file"] == "../models/llama.json");
   CHECK(folder.run({"run", "out/my.json"}).code == 0);

@@ -63,10 +63,9 @@ TEST_CASE("pictures: each command that draws takes width, height, title and font
       {"plot", "s.json", "--kind", "timeline", "-o", "a.svg"},
       {"plot", "s.json", "--kind", "memory", "-o", "a.svg"},
       {"plot", "--kind", "bubble", "--schedules", "1f1b", "--microbatches", "2", "-o", "a.svg"}};
-  for (std::vector<std::string> command : commands) {
+  for (const std::vector<std::string>& command : commands) {
     CAPTURE(command[0]);
-    command.insert(command.end(), look.begin(), look.end());
-    REQUIRE(desk.run(command).code == 0);
+    REQUIRE(desk.run(with_words(command, look)).code == 0);
     const std::string svg = content_of(desk.path("a.svg"));
     CHECK(says(svg, "width=\"321px\" height=\"300px\""));
     CHECK(says(svg, ">Figure 1</text>"));

@@ -114,8 +114,7 @@ std::string overlap_in(const std::string& svg) {
 /// The bytes that an example draws with further options.
 std::string drawn_example(Words command, const std::string& picture, const Words& options) {
   command.back() = picture;
-  command.insert(command.end(), options.begin(), options.end());
-  const ProgramRun run = run_penstock(command, PENSTOCK_ROOT);
+  const ProgramRun run = run_penstock(with_words(command, options), PENSTOCK_ROOT);
   CHECK_MESSAGE(run.code == 0, run.errors);
   return content_of(picture);
 }

@@ -17,9 +17,7 @@ using Words = std::vector<std::string>;
 struct ValidateDesk : Desk {
   ValidateDesk() { file("s.json", scenario_with_link); }
   ProgramRun validate(const Words& options) const {
-    Words words{"validate", "s.json"};
-    words.insert(words.end(), options.begin(), options.end());
-    return run(words);
+    return run(with_words({"validate", "s.json"}, options));
   }
   /// Whether it is wrong usage, with these words among the error.
   bool refuses(const Words& options, const std::string& why) const {
@@ -45,9 +43,8 @@ TEST_CASE("validate: --gpu-program drops no option without a word") {
                                                  {"--backend", "cuda_single", "--bodies", "flops"},
                                                  {"--backend", "cuda_single", "--links", "host"}}) {
     CAPTURE(options.back());
-    Words words{"--gpu-program", "gpu.program"};
-    words.insert(words.end(), options.begin(), options.end());
-    CHECK(desk.refuses(words, "--gpu-program goes with --set, --force and --backend cuda_"));
+    CHECK(desk.refuses(with_words({"--gpu-program", "gpu.program"}, options),
+                       "--gpu-program goes with --set, --force and --backend cuda_"));
   }
   CHECK_FALSE(desk.has("gpu.program"));
   CHECK(desk.validate({"--gpu-program", "gpu.program"}).code == 0);

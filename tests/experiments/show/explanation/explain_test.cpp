@@ -155,32 +155,6 @@ TEST_CASE("the JSON of a batch has the draws, the mean without changes, and each
   CHECK(says(explanation_text(result, explanation), "means of 3 draws, ±"));
 }
 
-TEST_CASE("of two transfers that queue on a link, a gap waits for the one that its action reads") {
-  const RunResult result = queued();
-  const Plan& plan = *result.plan;
-  const Explanation explanation = explain(result);
-  REQUIRE(explanation.gaps.size() == 2);
-  const IdleGap& gap = explanation.gaps[1];
-  CHECK(task_text(plan, gap.next) == "1F1");
-  CHECK(task_text(plan, gap.producer) == "0F1");
-  CHECK(task_text(plan, gap.input) == "0SEND_F1");
-  CHECK(to_us(gap.causes.dependency) == 1);
-  CHECK(to_us(gap.causes.contention) == 1);
-  CHECK(to_us(gap.causes.transfer) == 4);
-  CHECK(gap.causes.total() == gap.end - gap.begin);
-}
-
-TEST_CASE("the shares of queued transfers do not count the latency in which both are under way") {
-  const Explanation explanation = explain(queued());
-  // 0F0 until 2, the link until 9, 1F1 and 1F0 until 11.
-  REQUIRE(explanation.shares.size() == 3);
-  CHECK(explanation.shares[0].pass == Pass::send_activation);
-  CHECK(explanation.shares[0].tasks == 2);
-  CHECK(to_us(explanation.shares[0].time) == 7);
-  CHECK(to_us(explanation.shares[1].time) == 2);
-  CHECK(to_us(explanation.shares[2].time) == 2);
-}
-
 TEST_CASE("a run dominated by launches is told so, in the path, in its gaps and in the advice") {
   // One rank, two actions of 1 us, issued every 4 us: 4-5 and 8-9. The path waits for 4 and 3.
   const RunResult result = run(parse_scenario(R"({
