@@ -71,6 +71,12 @@ class Traces {
     const std::string& path = reading.files[rank];
     scratch_.file(fmt::format("rank{}.json", rank), replaced(content_of(path), what, by));
   }
+  /// Puts the clock of a rank forward.
+  void set_ahead(std::uint32_t rank, std::int64_t by_ns) {
+    constexpr std::int64_t base_ns = 1'743'521'598'000'000'000;
+    change(rank, fmt::format("\"baseTimeNanoseconds\": {}", base_ns),
+           fmt::format("\"baseTimeNanoseconds\": {}", base_ns + by_ns));
+  }
   /// Says which order ran.
   void name(const char* schedule, std::uint32_t microbatches, std::uint32_t chunks = 1) {
     const ScheduleEntry& entry = *find_named(schedule_entries(), schedule);

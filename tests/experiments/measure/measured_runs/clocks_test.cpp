@@ -19,8 +19,6 @@
 namespace penstock::testing {
 namespace {
 
-constexpr std::int64_t base_ns = 1'743'521'598'000'000'000;
-
 /// Three stages of which these links take 20 times as long as others: 5 us.
 RunResult with_slow(const std::string& links) {
   return run_of(three_stages(steady_order),
@@ -31,8 +29,7 @@ RunResult with_slow(const std::string& links) {
 MeasuredRun read_with(const RunResult& made, const std::vector<std::int64_t>& ahead_ns) {
   Traces traces({made}, {});
   for (std::uint32_t rank = 0; rank < ahead_ns.size(); ++rank) {
-    traces.change(rank, fmt::format("\"baseTimeNanoseconds\": {}", base_ns),
-                  fmt::format("\"baseTimeNanoseconds\": {}", base_ns + ahead_ns[rank]));
+    traces.set_ahead(rank, ahead_ns[rank]);
   }
   return traces.read();
 }

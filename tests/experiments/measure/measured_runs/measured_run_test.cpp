@@ -311,10 +311,8 @@ TEST_CASE("traces: an order that is not the one named is said to be another") {
 TEST_CASE("traces: clocks that contradict each other are measured and told") {
   const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
-  for (std::uint32_t rank = 1; rank < 3; ++rank) {
-    traces.change(rank, "\"baseTimeNanoseconds\": 1743521598000000000",
-                  fmt::format("\"baseTimeNanoseconds\": {}", 1743521598000000000 - 5000 * rank));
-  }
+  traces.set_ahead(1, -5000);
+  traces.set_ahead(2, -10000);
   const MeasuredRun run = traces.read();
   CHECK(run.clock_error_ns == 4750);
   CHECK(says(measured_run_text(run), "an op began 4.75 µs before what it needs had ended"));
@@ -331,8 +329,7 @@ TEST_CASE("traces: clocks that contradict each other are measured and told") {
 TEST_CASE("traces: links that are slow one way, but not there and back, are clocks") {
   const RunResult made = run_of(three_stages(steady_order));
   Traces traces({made}, {});
-  traces.change(1, "\"baseTimeNanoseconds\": 1743521598000000000",
-                "\"baseTimeNanoseconds\": 1743521598000000200");
+  traces.set_ahead(1, 200);
   const MeasuredRun run = traces.read();
   CHECK(run.clock_error_ns == 0);
   CHECK(run.clock_offsets_ns == std::vector<std::int64_t>{0, 200, 0});
@@ -348,8 +345,7 @@ TEST_CASE("traces: links that are slow one way, but not there and back, are cloc
 // The same begin 4.75 us too early, of a rank whose ops run on beside the next by 5 us.
 TEST_CASE("traces: ops that overlap on one rank are no evidence against clocks") {
   Traces traces({run_of(three_stages(steady_order))}, {});
-  traces.change(1, "\"baseTimeNanoseconds\": 1743521598000000000",
-                "\"baseTimeNanoseconds\": 1743521597999995000");
+  traces.set_ahead(1, -5000);
   std::vector<TracedRank> ranks = read_rank_traces(traces.reading, true, traces.notes);
   ranks[2].ops.overlap_ns = 5000;
   const MeasuredRun run = measured_run(std::move(ranks), {}, {});
