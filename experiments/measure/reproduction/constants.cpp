@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
@@ -37,17 +38,6 @@ std::vector<GivenSet> sets_of_json(const json& document) {
     }
   }
   return sets;
-}
-
-std::vector<GivenSet> sets_of(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  const bool is_json = begin != std::string::npos && (text[begin] == '{' || text[begin] == '[');
-  if (!is_json) return sets_of_markdown(text);
-  try {
-    return sets_of_json(parse_json(text));
-  } catch (const json::exception&) {
-    throw InputError("", "not a result of penstock reproduce --json");
-  }
 }
 
 bool has_all(const GivenSet& set, const std::vector<std::string>& names) {
@@ -191,6 +181,33 @@ GivenSet set_of_line(std::string_view line, std::string_view table, std::string_
   return set;
 }
 
+/// The sets of a Markdown file of `penstock reproduce -o`, with constants of four digits.
+std::vector<GivenSet> sets_of_markdown(std::string_view text) {
+  std::vector<GivenSet> sets;
+  std::string_view table, judgement;
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    if (const auto title = after(line, "## ")) table = title->substr(0, title->find(": "));
+    if (const auto name = after(line, "### ")) judgement = *name;
+    const auto item = after(line, "- ");
+    if (!item || item->find(" (fitted to ") == std::string_view::npos) continue;
+    GivenSet set = set_of_line(*item, table, judgement);
+    if (!set.values.empty()) sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+std::vector<GivenSet> sets_of(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  const bool is_json = begin != std::string::npos && (text[begin] == '{' || text[begin] == '[');
+  if (!is_json) return sets_of_markdown(text);
+  try {
+    return sets_of_json(parse_json(text));
+  } catch (const json::exception&) {
+    throw InputError("", "not a result of penstock reproduce --json");
+  }
+}
+
 }  // namespace
 
 GivenConstants read_constants(const std::string& path) {
@@ -260,21 +277,6 @@ FoundConstants fit_constants(const TableCase& judged_case, const Judgement& judg
   found.misfit = best.misfit;
   found.rows = rows.size();
   return found;
-}
-
-std::vector<GivenSet> sets_of_markdown(std::string_view text) {
-  std::vector<GivenSet> sets;
-  std::string_view table, judgement;
-  while (!text.empty()) {
-    const std::string_view line = take_line(text);
-    if (const auto title = after(line, "## ")) table = title->substr(0, title->find(": "));
-    if (const auto name = after(line, "### ")) judgement = *name;
-    const auto item = after(line, "- ");
-    if (!item || item->find(" (fitted to ") == std::string_view::npos) continue;
-    GivenSet set = set_of_line(*item, table, judgement);
-    if (!set.values.empty()) sets.push_back(std::move(set));
-  }
-  return sets;
 }
 
 }  // namespace penstock

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "experiments/measure/reproduction/formula.hpp"
@@ -36,9 +35,6 @@ struct FoundConstants {
 /// Reads a file that `penstock reproduce -o` wrote, as Markdown or JSON. Throws InputError with the
 /// file's name in front.
 GivenConstants read_constants(const std::string& path);
-
-/// The sets of such a Markdown file, with constants of four digits.
-std::vector<GivenSet> sets_of_markdown(std::string_view text);
 
 /// The constants for a row of a judgement: those of its judgement or else of its table or else of
 /// any table; among these, those of its own row or else of its group. If each row had its own,
