@@ -8,22 +8,6 @@
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
-namespace {
-
-struct Case {
-  std::vector<std::string> options;
-  int code;
-  std::string error;  // its beginning
-};
-
-void check_refused(const Desk& desk, const Case& one) {
-  const ProgramRun run = desk.run(with_words({"kernel", "stream"}, one.options));
-  CAPTURE(run.errors);
-  CHECK(run.code == one.code);
-  CHECK(run.errors.starts_with("penstock: error: " + one.error));
-}
-
-}  // namespace
 
 TEST_CASE("kernel: a faulty file is a wrong input with its place, a wrong size a wrong option") {
   const Desk desk;
@@ -33,6 +17,11 @@ TEST_CASE("kernel: a faulty file is a wrong input with its place, a wrong size a
   desk.file("bad.json", machine.dump());
   desk.file("cut.json", "{\n");
   const std::string size = "bytes=1e9";
+  struct Case {
+    std::vector<std::string> options;
+    int code;
+    std::string error;  // its beginning
+  };
   for (const Case& one : std::vector<Case>{
            {{"--hardware", "bad.json", "--set", size}, 3, "bad.json: /zzz: unknown key \"zzz\""},
            {{"--hardware", "cut.json", "--set", size}, 3, "cut.json: line 2, column 1: "},
@@ -43,7 +32,10 @@ TEST_CASE("kernel: a faulty file is a wrong input with its place, a wrong size a
            {{"--hardware", "dgx-h100", "--set", size, "--attention", "no"},
             2,
             "--attention: unknown attention kernel \"no\""}}) {
-    check_refused(desk, one);
+    const ProgramRun run = desk.run(with_words({"kernel", "stream"}, one.options));
+    CAPTURE(run.errors);
+    CHECK(run.code == one.code);
+    CHECK(run.errors.starts_with("penstock: error: " + one.error));
   }
 }
 
