@@ -6,6 +6,7 @@
 #include "experiments/show/explanation/explanation.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/draws.hpp"
 #include "tests/support/finished_run.hpp"
 
 // What holds of the explanation of any run.
@@ -13,9 +14,6 @@
 namespace penstock::testing {
 namespace {
 
-std::uint32_t from_to(std::uint32_t first, std::uint32_t last) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(first, last + 1));
-}
 double tenths(std::uint32_t first, std::uint32_t last) { return from_to(first, last) * 0.1; }
 
 nlohmann::json random_stage() {
