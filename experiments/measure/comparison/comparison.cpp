@@ -104,8 +104,8 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
   if (!comparison.same_plan) {
     notes = plan_differences(a.recording.plan, b.recording.plan);
     if (notes.empty()) notes.emplace_back("the plans differ in order or in dependencies");
+    notes.emplace_back("different plans are compared on their common ops");
   }
-  if (!comparison.same_plan) notes.emplace_back("different plans are compared on their common ops");
   add_work(a.work, b.work, notes);
   add_counts("iteration", a.recording.timeline.iteration, b.recording.timeline.iteration, "",
              notes);
