@@ -222,23 +222,19 @@ TEST_CASE("causes: traces of replicas tell a slow rank by its peers") {
                                            rank * 3 + replica, 9));
     }
   }
-  for (const char* more : {"--pipeline-ranks", "0,3,6;1,4,7;2,5,8", "--causes", "--json",
-                           "--timeline", "all.timeline"}) {
+  for (const char* more :
+       {"--pipeline-ranks", "0,3,6;1,4,7;2,5,8", "--causes", "--timeline", "all.timeline"}) {
     arguments.emplace_back(more);
   }
-  const ProgramRun run = desk.run(arguments);
-  CAPTURE(run.errors);
-  REQUIRE(run.code == 0);
-  const json causes = json::parse(run.output).at("causes");
-  CHECK(json::parse(run.output).at("job_ranks") == json{0, 3, 6, 1, 4, 7, 2, 5, 8});
+  const json answer = desk.json_of(arguments);
+  const json& causes = answer.at("causes");
+  CHECK(answer.at("job_ranks") == json{0, 3, 6, 1, 4, 7, 2, 5, 8});
   CHECK(causes["ranks"].size() == 9);
   CHECK(causes["costs"][0]["ranks"] == json{5});
   CHECK(causes["iterations"] == 2);
   CHECK(says(desk.run({"explain", "all.timeline"}).output, "slow rank 5"));
   arguments.emplace_back("--force");
-  std::vector<std::string> as_text = arguments;
-  std::erase(as_text, "--json");
-  CHECK(says(desk.run(as_text).output,
+  CHECK(says(desk.run(arguments).output,
              "\nranks 0 to 8 of the step are ranks 0, 3, 6, 1, 4, 7, 2, 5, 8 of the job\n"));
   arguments[11] = "0,3,6;1,4;7,2,5,8";
   CHECK(desk.run(arguments).code == 2);

@@ -18,22 +18,18 @@ namespace {
 using Texts = std::vector<std::string>;
 using nlohmann::json;
 
-ProgramRun layouts_with(const Texts& more, const std::string& folder = ".") {
-  const Texts asked{
-      "layout",     std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
-      "--hardware", "dgx-h100",
-      "--devices",  "8",
-      "--only",     "/schedule/name=1f1b,/parallel/context=1"};
-  return run_penstock(with_words(asked, more), folder);
+Texts question_with(const Texts& more) {
+  return with_words(
+      {"layout", PENSTOCK_ROOT "/experiments/models/llama-3.1-8b.json", "--hardware", "dgx-h100",
+       "--devices", "8", "--only", "/schedule/name=1f1b,/parallel/context=1"},
+      more);
 }
 
-json plan_with(Texts more) {
-  more.emplace_back("--json");
-  const ProgramRun run = layouts_with(more);
-  CAPTURE(run.errors);
-  REQUIRE(run.code == 0);
-  return json::parse(run.output);
+ProgramRun layouts_with(const Texts& more, const std::string& folder = ".") {
+  return run_penstock(question_with(more), folder);
 }
+
+json plan_with(const Texts& more) { return Desk().json_of(question_with(more)); }
 
 std::uint64_t fullest(const json& layouts) {
   std::uint64_t bytes = 0;
