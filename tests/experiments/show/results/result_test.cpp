@@ -35,12 +35,6 @@ std::string refusal(const std::string& expect) {
       [&] { parse_scenario(scenario_plain, "s.json", {"/expect=" + expect}); });
 }
 
-RunResult deadlocked() {
-  const Scratch scratch;
-  const std::string order = scratch.file("o.csv", "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
-  return result_of({"/schedule={\"file\":\"" + order + "\"}"});
-}
-
 }  // namespace
 
 TEST_CASE("the document of run --json has every key of its contract, in order") {
@@ -131,7 +125,9 @@ TEST_CASE("samples count per microbatch and per data replica") {
 }
 
 TEST_CASE("a deadlock has no makespan, and the circle as its finding") {
-  const RunResult result = deadlocked();
+  const Scratch scratch;
+  const std::string order = scratch.file("o.csv", "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
+  const RunResult result = result_of({"/schedule={\"file\":\"" + order + "\"}"});
   const ordered_json document = result_json(result);
   CHECK(document["makespan_us"].is_null());
   REQUIRE(document["findings"].size() == 1);
