@@ -13,7 +13,7 @@
 namespace penstock::testing {
 namespace {
 
-const char* const two_stages = R"({
+const char* const two_ranks = R"({
   "penstock": 1,
   "model": { "stages": [
     { "forward_us": 1, "backward_us": 2 }, { "forward_us": 1, "backward_us": 2 } ] },
@@ -21,7 +21,7 @@ const char* const two_stages = R"({
 
 ScheduleRanking ranked(const std::string& names, const BackendEntry& backend = cpu_logical(),
                        const std::vector<std::string>& settings = {}) {
-  return rank_schedules(parse_scenario(two_stages, "two.json", settings), schedules_named(names),
+  return rank_schedules(parse_scenario(two_ranks, "two.json", settings), schedules_named(names),
                         backend, {.measuring = {.steady = 100}});
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("schedule ranking: an interrupt keeps what is done, and lists what can
   const ValidationOptions options{
       .measuring = {.steady = 100, .asked_to_stop = [&] { return ++asked > 30; }}};
   const ScheduleRanking ranking =
-      rank_schedules(parse_scenario(two_stages, "two.json"),
+      rank_schedules(parse_scenario(two_ranks, "two.json"),
                      schedules_named("naive,gpipe,1f1b,zb-v"), cpu_logical(), options);
   CHECK(ranking.stopped == 2);
   REQUIRE(ranking.ran == 1);
