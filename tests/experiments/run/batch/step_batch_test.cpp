@@ -255,24 +255,6 @@ TEST_CASE("layers by kind: a microbatch of one document costs what a run of its 
   CHECK(documents.throughput.tokens_per_s == doctest::Approx(*own.throughput.tokens_per_s));
 }
 
-TEST_CASE("pictures: a document has as large a part of them as of the tokens of an example") {
-  const auto scenario = [](std::uint32_t sequence, std::uint32_t pictures, const char* lengths) {
-    nlohmann::json document{
-        {"model",
-         {{"file", std::string(PENSTOCK_ROOT) + "/experiments/models/qwen3-vl-8b.json"},
-          {"sequence", sequence},
-          {"image_tokens", pictures}}},
-        {"hardware", {{"name", "dgx-h100"}, {"devices", 4}}},
-        {"schedule", {{"name", "1f1b"}, {"microbatches", 4}}}};
-    if (lengths != nullptr) document["batch"]["lengths"] = nlohmann::json::parse(lengths);
-    return parse_scenario(document.dump(), "s.json", {});
-  };
-  const RunResult own = run(scenario(2048, 1024, nullptr));
-  const RunResult half = run(scenario(4096, 2048, R"({"histogram":[{"tokens":2048}]})"));
-  CHECK(makespan_us(half) == makespan_us(own));
-  CHECK(half.report->ranks[0].memory.bytes == own.report->ranks[0].memory.bytes);
-}
-
 TEST_CASE("new weights hide behind forwards of the microbatches that there are") {
   const auto scenario = [](std::uint32_t sequence, bool drawn) {
     nlohmann::json document{

@@ -130,21 +130,6 @@ TEST_CASE("flows go round the rings that direct links have") {
   CHECK(ratio("mi300x-node", Kind::all_to_all, 8, "pairwise") == doctest::Approx(1).epsilon(0.02));
 }
 
-TEST_CASE("every algorithm that serves a kind is timed, and flows of each are run") {
-  for (const Kind kind : {Kind::all_reduce, Kind::reduce_scatter, Kind::all_gather,
-                          Kind::all_to_all, Kind::broadcast, Kind::ring_exchange}) {
-    const CollectiveTimings timings = time_collective(machine("dgx-h100"), {kind, 1e9, 16, 1});
-    CHECK(!timings.algorithms.empty());
-    for (const AlgorithmTiming& one : timings.algorithms) {
-      CAPTURE(one.algorithm->name);
-      CHECK(one.formula_us > 0);
-      if (!one.flows_us) continue;
-      CHECK(*one.flows_us > 0.4 * one.formula_us);
-      CHECK(*one.flows_us < 2 * one.formula_us);
-    }
-  }
-}
-
 TEST_CASE("the bus bandwidth counts what has to be sent whatever the algorithm") {
   const auto bytes = [](Kind kind) { return bus_bytes({kind, 8, {4, 4}, {}}); };
   CHECK(bytes(Kind::all_reduce) == 2 * 6);
