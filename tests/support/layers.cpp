@@ -101,7 +101,7 @@ Layers classic_block(double hidden, double heads, bool trained) {
 
 std::optional<nlohmann::json> oracle(const std::string& file) {
   const char* folder = std::getenv("PENSTOCK_ORACLES");
-  if (folder == nullptr) {
+  if (folder == nullptr || *folder == '\0') {
     MESSAGE("skipped: PENSTOCK_ORACLES does not name the folder that holds ", file);
     return std::nullopt;
   }

@@ -1,13 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "tests/support/scratch.hpp"
+#include "tests/support/layers.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -65,14 +64,10 @@ void check_fact(const json& fact, double value, bool remembered, const std::stri
 }  // namespace
 
 TEST_CASE("catalogue: devices have the numbers of the data, with its source or as from memory") {
-  const char* oracles = std::getenv("PENSTOCK_ORACLES");
-  if (oracles == nullptr) {
-    MESSAGE("skipped: PENSTOCK_ORACLES does not name the folder with hardware.json");
-    return;
-  }
-  const json data = json::parse(content_of(std::string(oracles) + "/hardware.json"));
+  const auto data = oracle("hardware.json");
+  if (!data) return;
   const Catalogue catalogue = read_catalogue();
-  for (const json& device : data["devices"]) {
+  for (const json& device : data->at("devices")) {
     CAPTURE(device["name"].get<std::string>());
     const auto* row = std::find_if(std::begin(rows), std::end(rows),
                                    [&](const Row& r) { return device["name"] == r.name; });

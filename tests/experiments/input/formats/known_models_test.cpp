@@ -1,14 +1,13 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/formats/transformers/hf_architectures.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "hardware_models/layers/registry.hpp"
+#include "tests/support/layers.hpp"
 #include "tests/support/model_parameters.hpp"
 
 // Configs of known models: their parameters, counted two ways.
@@ -20,13 +19,8 @@ using nlohmann::json;
 
 /// Models whose parameters are known; empty where nobody says where they are.
 json known_models() {
-  const char* folder = std::getenv("PENSTOCK_ORACLES");
-  if (folder == nullptr || *folder == '\0') {
-    MESSAGE("skipped: PENSTOCK_ORACLES does not name a folder with models.json");
-    return json::array();
-  }
-  std::ifstream in(std::string(folder) + "/models.json", std::ios::binary);
-  return json::parse(in).at("models");
+  const auto read = oracle("models.json");
+  return read ? read->at("models") : json::array();
 }
 
 /// What the kinds of layer count themselves, apart from the closed form.

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/layers.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -17,25 +17,16 @@ namespace {
 
 using nlohmann::json;
 
-std::string oracles() {
-  const char* folder = std::getenv("PENSTOCK_ORACLES");
-  return folder == nullptr || *folder == '\0' ? "" : std::string(folder) + "/partition/";
-}
-
 /// Recorded optima; empty where nobody says where they are.
 json recorded() {
-  if (oracles().empty()) {
-    MESSAGE("skipped: PENSTOCK_ORACLES does not name a folder with partition/optima.json");
-    return {
-        {"chain", json::object()}, {"ideals", json::array()}, {"simulated_1f1b", json::array()}};
-  }
-  std::ifstream in(oracles() + "optima.json", std::ios::binary);
-  return json::parse(in);
+  if (const auto optima = testing::oracle("partition/optima.json")) return *optima;
+  return {{"chain", json::object()}, {"ideals", json::array()}, {"simulated_1f1b", json::array()}};
 }
 
 PartitionRequest request_for(const std::string& model, std::uint32_t ranks) {
   PartitionRequest request;
-  request.model.path = oracles() + "pipedream/" + model + "/graph.txt";
+  request.model.path =
+      std::getenv("PENSTOCK_ORACLES") + ("/partition/pipedream/" + model + "/graph.txt");
   request.ranks = ranks;
   return request;
 }
