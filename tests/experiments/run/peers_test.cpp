@@ -1,9 +1,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "schedules/registry.hpp"
-#include "sim/base/named.hpp"
 #include "sim/engines/events.hpp"
+#include "tests/support/ruled_system.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
@@ -13,12 +12,9 @@ namespace {
 /// gradients, one link each way between neighbours, 2 us latency. The makespan in seconds, to the
 /// nanosecond.
 std::string makespan_s(std::uint32_t ranks, std::uint32_t microbatches, double bytes_per_s) {
-  const ScheduleEntry& entry = *find_named(schedule_entries(), "1f1b");
-  System system{entry.place(ranks, 1), {}, {}};
-  system.schedule = make_schedule(entry, system.placement, {microbatches, {}});
   Layer stage = stage_of(1000, 2000);
   stage.activation_bytes = 8.0 * 1024 * 1024;
-  system.stages.assign(ranks, stage);
+  System system = system_of("1f1b", {ranks, 1, microbatches}, stage);
   system.hardware = link(2, bytes_per_s);
   const Plan plan = lowered(system);
   const Timeline timeline = relax({plan, priced(system, plan)});

@@ -15,6 +15,7 @@
 #include "sim/engines/events.hpp"
 #include "sim/plan/lower.hpp"
 #include "sim/report/memory.hpp"
+#include "tests/support/ruled_system.hpp"
 
 namespace penstock {
 namespace {
@@ -51,16 +52,7 @@ Run run_order(const Schedule& schedule, const Placement& placement, const Picose
 }
 
 Schedule one_f_one_b(std::uint32_t ranks, std::uint32_t microbatches) {
-  Schedule schedule(ranks);
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const std::uint32_t ahead = std::min(ranks - 1 - rank, microbatches);
-    auto& order = schedule.on(Rank{rank});
-    for (std::uint32_t i = 0; i < microbatches + ahead; ++i) {
-      if (i < microbatches) order.emplace_back(Pass::forward, Stage{rank}, Microbatch{i});
-      if (i >= ahead) order.emplace_back(Pass::backward, Stage{rank}, Microbatch{i - ahead});
-    }
-  }
-  return schedule;
+  return make_schedule(testing::rule("1f1b"), Placement::loop(ranks, 1), {microbatches, {}});
 }
 
 Run four_ranks(const Picoseconds& cost = {}) {

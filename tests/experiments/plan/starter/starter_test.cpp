@@ -11,6 +11,7 @@
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "experiments/run/run.hpp"
+#include "tests/support/plans.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace penstock::testing {
@@ -18,13 +19,9 @@ namespace {
 
 using nlohmann::json;
 
-std::string bundled_model(const std::string& name) {
-  return std::string(PENSTOCK_ROOT) + "/experiments/models/" + name;
-}
-
 TrainingRequest request_for(const std::string& model, const std::string& hardware,
                             std::uint32_t devices) {
-  return {.model = bundled_model(model), .hardware = hardware, .devices = devices};
+  return {.model = shared_model(model), .hardware = hardware, .devices = devices};
 }
 
 /// Every section says what it is about.
@@ -70,13 +67,12 @@ TEST_CASE("starter: the fastest layout runs as it is, takes all devices and fits
 
 /// The layout that the planner lists first, in the planner's own words.
 void check_first(const std::string& model, std::uint32_t devices) {
-  const Catalogue catalogue = read_catalogue();
   CAPTURE(model);
   const TrainingRequest request = request_for(model, "dgx-h100", devices);
   const Starter starter = find_starter(request);
   REQUIRE(starter.found());
   CHECK_FALSE(starter.plan.stopped);
-  const LayoutPlan plan = plan_layouts(read_training_task(request, catalogue), catalogue, {});
+  const LayoutPlan plan = planned(read_task(request));
   CHECK(starter.plan.fitting.front().choice == plan.fitting.front().choice);
   CHECK(starter.text == layout_document(starter.plan.task, plan.fitting.front().choice));
 }
