@@ -67,6 +67,10 @@ Outcome by_events(const PricedPlan& priced);
 /// The timeline of a finished run; fails the test if it did not finish.
 Timeline timeline_of(RunOutcome outcome);
 
+/// The bytes of a kind at a peak.
+inline std::uint64_t bytes_of(const MemoryPeak& peak, BufferKind kind) {
+  return peak.by_kind[static_cast<std::size_t>(kind)];
+}
 /// The most bytes that each rank of a run holds.
 std::vector<std::uint64_t> peaks_of(const PricedPlan& priced, const Timeline& timeline);
 

@@ -187,9 +187,9 @@ TEST_CASE("a group that shards on its own keeps as much as if there were no othe
     scenario["parallel"]["data"] = data;
     scenario["memory"]["shard_groups"] = groups;
     const MemoryPeak peak = run_at(scenario, zero).report->ranks.front().memory;
-    return std::array{peak.by_kind[static_cast<std::size_t>(BufferKind::parameters)],
-                      peak.by_kind[static_cast<std::size_t>(BufferKind::weight_gradients)],
-                      peak.by_kind[static_cast<std::size_t>(BufferKind::optimizer)]};
+    return std::array{bytes_of(peak, BufferKind::parameters),
+                      bytes_of(peak, BufferKind::weight_gradients),
+                      bytes_of(peak, BufferKind::optimizer)};
   };
   for (int zero = 1; zero <= 3; ++zero) CHECK(kept(8, 4, zero) == kept(2, 1, zero));
   CHECK(kept(8, 4, 3) != kept(8, 1, 3));
@@ -199,9 +199,7 @@ TEST_CASE("groups of one replica hold no gathered weights, unless a context grou
   json scenario = transformer("1f1b", 2, 1, 4, true);
   scenario["hardware"]["stack"] = "none";
   const auto workspace = [&](int zero) {
-    return run_at(scenario, zero)
-        .report->ranks[0]
-        .memory.by_kind[static_cast<std::size_t>(BufferKind::workspace)];
+    return bytes_of(run_at(scenario, zero).report->ranks[0].memory, BufferKind::workspace);
   };
   scenario["memory"]["shard_groups"] = 4;
   CHECK(workspace(3) == workspace(2));

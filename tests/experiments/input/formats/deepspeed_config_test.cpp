@@ -14,6 +14,19 @@
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
+namespace {
+
+/// Llama 3.1 8B on DGX H100, trained as a config says.
+Layout trained_by(const std::string& config, const std::vector<std::string>& settings) {
+  const Scratch scratch;
+  scratch.file("ds.json", config);
+  return settle(parse_scenario(
+      R"({"model": {"command": "ds.json", "sequence": 4096, "file": ")" PENSTOCK_ROOT
+      R"(/experiments/models/llama-3.1-8b.json"}, "hardware": {"name": "dgx-h100"}})",
+      scratch.path("scenario.json"), settings));
+}
+
+}  // namespace
 
 TEST_CASE("DeepSpeed: a config's batch, ZeRO level, pipeline and precision are read") {
   const ModelFile file = parse_model_file(R"({
@@ -38,14 +51,9 @@ TEST_CASE("DeepSpeed: a config's batch, ZeRO level, pipeline and precision are r
 
 TEST_CASE(
     "DeepSpeed: of batch, microbatch and accumulation what is missing follows from the others") {
-  const Scratch scratch;
-  const auto batch_of = [&](const std::string& keys) {
-    scratch.file("ds.json", "{" + keys + R"(, "zero_optimization": {"stage": 3}})");
-    const Layout layout = settle(parse_scenario(
-        R"({"penstock": 1, "hardware": {"name": "dgx-h100", "devices": 32},
-            "model": {"command": "ds.json", "sequence": 4096, "file": ")" +
-            std::string(PENSTOCK_ROOT) + R"(/experiments/models/llama-3.1-8b.json"}})",
-        scratch.path("scenario.json")));
+  const auto batch_of = [](const std::string& keys) {
+    const Layout layout = trained_by("{" + keys + R"(, "zero_optimization": {"stage": 3}})",
+                                     {"/hardware/devices=32"});
     return std::pair(layout.microbatches, layout.batch.microbatch.value_or(0));
   };
   CHECK(batch_of(R"("train_batch_size": 64)") == std::pair(1U, 2.0));
@@ -91,16 +99,8 @@ TEST_CASE("DeepSpeed: gradients of bf16 are bf16 with ZeRO, and fp32 without, or
   CHECK(gradients(config(0, stated("bf16"))) == Precision::bf16);
   CHECK(refusal_of_model(config(2, stated("fp32"))) ==
         "/data_types/grad_accum_dtype: fp32 gradients of bf16 go with ZeRO-0 and ZeRO-1");
-  const Scratch scratch;
-  const auto kept = [&](const std::string& text) {
-    scratch.file("ds.json", text);
-    return settle(parse_scenario(
-                      R"({"hardware": {"name": "dgx-h100", "devices": 8},
-            "model": {"command": "ds.json", "sequence": 4096, "microbatch": 1, "file": ")" +
-                          std::string(PENSTOCK_ROOT) +
-                          R"(/experiments/models/llama-3.1-8b.json"}})",
-                      scratch.path("scenario.json")))
-        .memory.kept;
+  const auto kept = [](const std::string& text) {
+    return trained_by(text, {"/hardware/devices=8", "/model/microbatch=1"}).memory.kept;
   };
   CHECK(kept(config(1)).gradient == 2);
   CHECK(kept(config(1)).optimizer == 12);  // master weights and two moments

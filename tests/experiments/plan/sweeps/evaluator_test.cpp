@@ -47,6 +47,13 @@ std::string alone(const SweepSpace& space, std::uint64_t number) {
   return Evaluator(space, catalogue(), room).row(number);
 }
 
+/// That one evaluator gives all rows of a space as whole runs do.
+void check_rows(const SweepSpace& space) {
+  SimulationMemory room(UINT64_MAX);
+  Evaluator evaluator(space, catalogue(), room);
+  for (std::uint64_t i = 0; i < space.size(); ++i) CHECK(evaluator.row(i) == alone(space, i));
+}
+
 std::string rows_of(const SweepSpace& space, std::size_t jobs, Shard shard = {}) {
   std::string rows;
   run_sweep(space, catalogue(),
@@ -72,12 +79,7 @@ TEST_CASE("sweep: prices in place give the rows of whole runs, whatever ran befo
     json base = four_stages();
     for (const bool capped : {false, true}) {
       if (capped) base["memory"] = {{"capacity_bytes", 60'000'000}};
-      const SweepSpace space = space_of(base, axes);
-      SimulationMemory room(UINT64_MAX);
-      Evaluator evaluator(space, catalogue(), room);
-      for (std::uint64_t i = 0; i < space.size(); ++i) {
-        CHECK(evaluator.row(i) == alone(space, i));
-      }
+      check_rows(space_of(base, axes));
     }
   }
 }
@@ -96,12 +98,7 @@ TEST_CASE("sweep: files and costs of layers that are kept give the rows of whole
     CAPTURE(axes.front());
     SweepRequest request = space_of(base, axes).request();
     request.source = source;
-    const SweepSpace space(std::move(request));
-    SimulationMemory room(UINT64_MAX);
-    Evaluator evaluator(space, catalogue(), room);
-    for (std::uint64_t i = 0; i < space.size(); ++i) {
-      CHECK(evaluator.row(i) == alone(space, i));
-    }
+    check_rows(SweepSpace(std::move(request)));
   }
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("gpipe with two lengths: each pass takes all microbatches and p-1 of t
     CHECK(report.replicas == Time{});
     CHECK(report.experts == Time{});
     // All stashes are there at the end of the forwards.
-    CHECK(result.report->ranks[0].memory.by_kind[std::size_t(BufferKind::stash)] == 2500);
+    CHECK(bytes_of(result.report->ranks[0].memory, BufferKind::stash) == 2500);
   }
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("the global batch of a step is its documents, as its samples are") {
 TEST_CASE("the memory of a rank is that of the microbatches which it holds") {
   // 1f1b on two ranks: rank 0 holds two microbatches, the most when 2 and 3 meet.
   const RunResult result = run(lengths_scenario(2, 4, "1f1b", "10\n20\n70\n80\n"));
-  CHECK(result.report->ranks[0].memory.by_kind[std::size_t(BufferKind::stash)] == 1500);
+  CHECK(bytes_of(result.report->ranks[0].memory, BufferKind::stash) == 1500);
   const BatchPeak& peak = result.batch->peak;
   CHECK(peak.rank == Rank{0});
   CHECK(peak.bytes == 1500);

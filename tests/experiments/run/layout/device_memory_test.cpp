@@ -4,6 +4,7 @@
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
+#include "tests/support/system.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -41,8 +42,7 @@ Scenario pipeline(const std::string& memory, int ranks = 2) {
 }
 
 std::uint64_t gradients_of(const Scenario& scenario) {
-  const auto kind = static_cast<std::size_t>(BufferKind::weight_gradients);
-  return run(scenario).report->ranks.front().memory.by_kind[kind];
+  return bytes_of(run(scenario).report->ranks.front().memory, BufferKind::weight_gradients);
 }
 
 }  // namespace

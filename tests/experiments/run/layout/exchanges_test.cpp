@@ -10,6 +10,7 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/model_files.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
@@ -42,10 +43,20 @@ Layout layout_of_experts(const ExpertSettings& settings) {
   return settle(parse_scenario(experts_by_kind, "s.json", settings));
 }
 
-double exchanged_step_us(const ExpertSettings& settings) {
-  const RunResult result = run(parse_scenario(experts_by_kind, "s.json", settings));
+/// The scenario with an order from a file.
+std::string in_order_of(const std::string& file) {
+  return replaced(experts_by_kind, R"("name": "1f1b", "microbatches": 4)",
+                  fmt::format(R"("file": "{}")", file));
+}
+
+double step_us(const std::string& scenario, const ExpertSettings& settings = {}) {
+  const RunResult result = run(parse_scenario(scenario, "s.json", settings));
   REQUIRE(result.report);
   return to_us(result.report->makespan);
+}
+
+double exchanged_step_us(const ExpertSettings& settings) {
+  return step_us(experts_by_kind, settings);
 }
 
 std::string exchange_refusal(const ExpertSettings& settings) {
@@ -110,22 +121,13 @@ TEST_CASE("exchanges apart: an order with its EXCHANGEs runs from its file as it
   const Layout made = layout_of_experts(apart_and(written));
   const std::string csv = write_torch_csv(made.schedule, made.communication).text;
   CHECK(csv.starts_with("0F0,0EXCHANGE_F0,1F0,1EXCHANGE_F0,2F0,"));
-  const std::string file = scratch.file("order.csv", csv);
-  const auto document = [&](const char* communication) {
-    std::string text = experts_by_kind;
-    const std::string named = R"("name": "1f1b", "microbatches": 4)";
-    text.replace(text.find(named), named.size(),
-                 fmt::format(R"("file": "{}", "communication": "{}")", file, communication));
-    return text;
-  };
-  const Layout read = settle(parse_scenario(document("written"), "s.json", {}));
+  const std::string text = in_order_of(scratch.file("order.csv", csv));
+  const Layout read = settle(parse_scenario(text, "s.json", {written[0]}));
   CHECK(read.partition.stages == made.partition.stages);
   CHECK(read.placement == made.placement);
-  const auto step = [&](const char* communication) {
-    return to_us(run(parse_scenario(document(communication), "s.json", {})).report->makespan);
-  };
-  CHECK(step("written") == exchanged_step_us(apart_and(written)));
-  CHECK(step("implicit") == exchanged_step_us(apart_and({written[1], written[2]})));
+  CHECK(step_us(text, {written[0]}) == exchanged_step_us(apart_and(written)));
+  CHECK(step_us(text, {"/schedule/communication=implicit"}) ==
+        exchanged_step_us(apart_and({written[1], written[2]})));
 }
 
 TEST_CASE(
@@ -135,17 +137,12 @@ TEST_CASE(
   const std::string csv = write_torch_csv(made.schedule, cells_to_write(made)).text;
   CHECK(csv.starts_with("0F0,0EXCHANGE_F0,1F0,1EXCHANGE_F0,2F0,"));
   CHECK_FALSE(says(csv, "SEND"));
-  std::string text = experts_by_kind;
-  const std::string named = R"("name": "1f1b", "microbatches": 4)";
-  const std::string file = scratch.file("order.csv", csv);
-  text.replace(text.find(named), named.size(), fmt::format(R"("file": "{}")", file));
-  const auto step = [&](const ExpertSettings& settings) {
-    return to_us(run(parse_scenario(text, "s.json", settings)).report->makespan);
-  };
-  CHECK(step({}) == exchanged_step_us(apart_and({})));
+  const std::string text = in_order_of(scratch.file("order.csv", csv));
+  CHECK(step_us(text) == exchanged_step_us(apart_and({})));
   const std::string written = "/schedule/communication=written";
-  CHECK(step({written}) == exchanged_step_us(apart_and({written})));
-  CHECK_THROWS_WITH(step({"/schedule/exchanges=inside"}), doctest::Contains("has EXCHANGEs"));
+  CHECK(step_us(text, {written}) == exchanged_step_us(apart_and({written})));
+  CHECK_THROWS_WITH(step_us(text, {"/schedule/exchanges=inside"}),
+                    doctest::Contains("has EXCHANGEs"));
 }
 
 TEST_CASE("exchanges apart: layers that are cut already stay as they are") {
@@ -192,13 +189,11 @@ TEST_CASE("exchanges apart: stages that state them, within a rank, beside anothe
   const Scratch scratch;
   const auto step = [&](const std::string& order, const std::string& more) {
     const std::string file = scratch.file("order.csv", order);
-    const Scenario scenario = parse_scenario(fmt::format(R"({{"model": {{"stages": [
+    return step_us(fmt::format(R"({{"model": {{"stages": [
             {{"forward_us": 10, "backward_us": 20, "exchange_us": 6}},
             {{"forward_us": 10, "backward_us": 20}}]}},
             "schedule": {{"file": "{}"}} {}}})",
-                                                         file, more),
-                                             "s.json", {});
-    return to_us(run(scenario).report->makespan);
+                               file, more));
   };
   const std::string alone = "0F0,1F0,1B0,0B0\n", beside = "0F0,0F1,1F0,1F1,1B0,1B1,0B0,0B1\n";
   CHECK(step(alone, "") == 10 + 6 + 10 + 20 + 6 + 20);

@@ -10,7 +10,9 @@
 #include "experiments/run/module_report.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/system.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -40,13 +42,7 @@ Layout layout_with(const Settings& settings) {
 }
 
 std::string module_refusal(const Settings& settings) {
-  try {
-    layout_with(settings);
-  } catch (const InputError& error) {
-    const std::string file = "s.json: ", text = error.what();
-    return text.starts_with(file) ? text.substr(file.size()) : error.where() + ": " + text;
-  }
-  return "allowed";
+  return refused_file("s.json", [&] { layout_with(settings); });
 }
 
 /// FLOPs of a step over all devices.
@@ -150,15 +146,12 @@ TEST_CASE("modules: a frozen encoder keeps its parameters, and activations of on
   frozen.emplace_back("/modules/vision/frozen=true");
   const RunResult result = run_with(frozen), trained = run_with(own);
   REQUIRE(result.report);
-  const auto& memory = result.report->ranks[4].memory.by_kind;
-  const auto& most = trained.report->ranks[4].memory.by_kind;
-  const auto of = [](const BytesByKind& bytes, BufferKind kind) {
-    return bytes[static_cast<std::size_t>(kind)];
-  };
-  CHECK(of(memory, BufferKind::parameters) == of(most, BufferKind::parameters));
-  CHECK(of(memory, BufferKind::optimizer) == 0);
-  CHECK(of(memory, BufferKind::weight_gradients) == 0);
-  CHECK(of(memory, BufferKind::stash) < of(most, BufferKind::stash) / 4);
+  const MemoryPeak& memory = result.report->ranks[4].memory;
+  const MemoryPeak& most = trained.report->ranks[4].memory;
+  CHECK(bytes_of(memory, BufferKind::parameters) == bytes_of(most, BufferKind::parameters));
+  CHECK(bytes_of(memory, BufferKind::optimizer) == 0);
+  CHECK(bytes_of(memory, BufferKind::weight_gradients) == 0);
+  CHECK(bytes_of(memory, BufferKind::stash) < bytes_of(most, BufferKind::stash) / 4);
   CHECK(us(result) < us(trained));
 }
 

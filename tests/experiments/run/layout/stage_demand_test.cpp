@@ -13,6 +13,16 @@ double task_us(const System& system, const char* task) {
   return to_us(priced(system, plan).duration[plan.work[task_of(plan, task)]]);
 }
 
+/// A stage whose F takes 7 us, I 1 and W 2, with 8 bytes on 4 devices at 1 us a byte: 6 us to gather
+/// them, and as much to sum gradients of the same size.
+System sharded_stage() {
+  Layer stage = stage_of(7, 1, 2);
+  stage.parameter_bytes = 8;
+  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}, link(0, 1e6)};
+  system.training = {.data = 4, .zero = 3};
+  return system;
+}
+
 /// 80 bytes of parameters, of which 60 are of experts.
 Layer stage_with_experts() {
   Layer stage = stage_of(1, 1);
@@ -25,15 +35,10 @@ Layer stage_with_experts() {
 
 TEST_CASE(
     "with ZeRO-3 a pass takes as long as its work or its own collectives, if they are longer") {
-  // 8 bytes on 4 devices, 1 us a byte: 6 us to gather them, and as much to sum gradients of the
-  // same size. F and R gather, I gathers, W sums, B does both, all beside their work.
-  Layer stage = stage_of(7, 1, 2);
-  stage.parameter_bytes = 8;
-  stage.recompute_us = 4;
-  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}};
+  // F and R gather, I gathers, W sums, B does both, all beside their work.
+  System system = sharded_stage();
+  system.stages[0].recompute_us = 4;
   system.extras.recomputing.stages = {true};
-  system.hardware = link(0, 1e6);
-  system.training = {.data = 4, .zero = 3};
   CHECK(task_us(system, "0F0") == 7);
   CHECK(task_us(system, "0R0") == 6);
   CHECK(task_us(system, "0I0") == 6);
@@ -48,12 +53,10 @@ TEST_CASE(
 }
 
 TEST_CASE("collectives of a pass slow its work down, and its work slows them down") {
-  // As above: 6 us to gather, 6 us to sum. F computes 3 us at half its speed while 6 are gathered,
-  // and 4 more; I 1 us within its 6; the sum takes 6 * 1.5 beside W.
-  Layer stage = stage_of(7, 1, 2);
-  stage.parameter_bytes = 8;
-  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}, link(0, 1e6)};
-  system.training = {.data = 4, .zero = 3, .slows = {.compute = 2}};
+  // F computes 3 us at half its speed while 6 are gathered, and 4 more; I 1 us within its 6; the sum
+  // takes 6 * 1.5 beside W.
+  System system = sharded_stage();
+  system.training.slows = {.compute = 2};
   CHECK(task_us(system, "0F0") == 6 + 4);
   CHECK(task_us(system, "0I0") == 6);
   system.training.slows = {.transfer = 1.5};
@@ -65,11 +68,8 @@ TEST_CASE("collectives of a pass slow its work down, and its work slows them dow
 }
 
 TEST_CASE("a pass waits for the exposed shares of collectives that it overlaps") {
-  // As above: 6 us to gather, 6 us to sum; F takes 7 us, W 2.
-  Layer stage = stage_of(7, 1, 2);
-  stage.parameter_bytes = 8;
-  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}, link(0, 1e6)};
-  system.training = {.data = 4, .zero = 3, .exposed = {.gathers = 0.5, .sums = 1}};
+  System system = sharded_stage();
+  system.training.exposed = {.gathers = 0.5, .sums = 1};
   CHECK(task_us(system, "0F0") == 7 + 3);
   CHECK(task_us(system, "0W0") == 2 + 6);
   system.training.exposed.sums = 0.5;  // 2 + 3, but the sum alone takes 6
@@ -81,11 +81,8 @@ TEST_CASE("a pass waits for the exposed shares of collectives that it overlaps")
 }
 
 TEST_CASE("a pass that does not overlap its own collectives takes as long as both") {
-  // As above: 6 us to gather, 6 us to sum; F takes 7 us, I 1 and W 2.
-  Layer stage = stage_of(7, 1, 2);
-  stage.parameter_bytes = 8;
-  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}, link(0, 1e6)};
-  system.training = {.data = 4, .zero = 3, .overlaps_sums = false};
+  System system = sharded_stage();
+  system.training.overlaps_sums = false;
   CHECK(task_us(system, "0F0") == 7 + 6);
   CHECK(task_us(system, "0I0") == 1 + 6);
   CHECK(task_us(system, "0W0") == 2 + 6);
@@ -173,8 +170,8 @@ TEST_CASE("dense parameters and experts are shared by as many devices as hold th
   system.extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] = true;
   system.training = {.data = 2, .optimizer_factor = 1, .zero = 1};
   const MemoryPeak peak = simulated(system).report.ranks[0].memory;
-  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::parameters)] == 80);
-  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::optimizer)] == 35);
+  CHECK(bytes_of(peak, BufferKind::parameters) == 80);
+  CHECK(bytes_of(peak, BufferKind::optimizer) == 35);
 }
 
 TEST_CASE("experts spread over data replicas are held by fewer devices than there are replicas") {
@@ -186,8 +183,7 @@ TEST_CASE("experts spread over data replicas are held by fewer devices than ther
   system.extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] = true;
   system.training = {.data = 4, .optimizer_factor = 1, .zero = 1};
   const auto kept = [&] {
-    return simulated(system).report.ranks[0].memory.by_kind[static_cast<std::size_t>(
-        BufferKind::optimizer)];
+    return bytes_of(simulated(system).report.ranks[0].memory, BufferKind::optimizer);
   };
   CHECK(kept() == 35);
   // Over all of them each is held once, and nothing of them is shared.
@@ -203,7 +199,7 @@ TEST_CASE("ZeRO-3 gathers what several devices of a group hold, and no experts h
   system.extras.holds[static_cast<std::size_t>(BufferKind::workspace)] = true;
   const auto held = [&](BufferKind kind, std::uint32_t data, std::uint32_t groups) {
     system.training = {.data = data, .shard_groups = groups, .zero = 3};
-    return simulated(system).report.ranks[0].memory.by_kind[static_cast<std::size_t>(kind)];
+    return bytes_of(simulated(system).report.ranks[0].memory, kind);
   };
   for (const std::uint32_t groups : {1U, 2U}) {
     CHECK(held(BufferKind::parameters, 4 * groups, groups) == 20 / 4 + 60);
@@ -228,9 +224,9 @@ TEST_CASE("a further version of the weights is shared as they are, by the same d
   system.extras.holds[static_cast<std::size_t>(BufferKind::workspace)] = true;
   system.training = {.data = 4, .zero = 3};
   const MemoryPeak peak = simulated(system).report.ranks[0].memory;
-  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::parameters)] == 10);
-  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::versions)] == 10);
-  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::workspace)] == 40);
+  CHECK(bytes_of(peak, BufferKind::parameters) == 10);
+  CHECK(bytes_of(peak, BufferKind::versions) == 10);
+  CHECK(bytes_of(peak, BufferKind::workspace) == 40);
 }
 
 }  // namespace penstock::testing
