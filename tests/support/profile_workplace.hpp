@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "tests/support/profile_rows.hpp"
@@ -35,6 +35,10 @@ struct Workplace : Desk {
 };
 
 /// The ids of rows in JSON.
-std::vector<std::int64_t> ids_of(const nlohmann::json& rows);
+inline std::vector<std::int64_t> ids_of(const nlohmann::json& rows) {
+  std::vector<std::int64_t> ids;
+  for (const nlohmann::json& row : rows) ids.push_back(row["id"]);
+  return ids;
+}
 
 }  // namespace penstock::testing
