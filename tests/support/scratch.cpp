@@ -27,6 +27,16 @@ std::string Scratch::file(std::string_view name, std::string_view content) const
   return path(name);
 }
 
+Variable::Variable(const char* name, const std::string& value) : name_(name) {
+  if (const char* before = std::getenv(name)) before_ = before;
+  ::setenv(name, value.c_str(), /*overwrite=*/1);
+}
+
+Variable::~Variable() {
+  ::unsetenv(name_);
+  if (before_) ::setenv(name_, before_->c_str(), /*overwrite=*/1);
+}
+
 std::string content_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw std::runtime_error("cannot read " + path);

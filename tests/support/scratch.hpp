@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,19 @@ class Scratch {
 
  private:
   std::string folder_;
+};
+
+/// An environment variable with another value; as before when this ends.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value);
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable();
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
 };
 
 /// The content of a file, byte by byte.

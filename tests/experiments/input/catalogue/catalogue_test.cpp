@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -52,20 +51,6 @@ std::string without(const std::string& text, const std::string& key) {
 std::string entry_refusal(const std::string& text) {
   return refused_with<InputError>([&] { parse_catalogue_file(text, "x.json"); });
 }
-
-/// An environment variable for as long as a test runs.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    ::setenv(name, value.c_str(), /*overwrite=*/1);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() { ::unsetenv(name_); }
-
- private:
-  const char* name_;
-};
 
 Catalogue catalogue_of(const std::vector<std::string>& texts) {
   Catalogue catalogue;
@@ -333,11 +318,8 @@ TEST_CASE("catalogue: without XDG_DATA_HOME the user's files are below the home 
   const Scratch home;
   std::filesystem::create_directories(home.path(".local/share/penstock/hardware"));
   home.file(".local/share/penstock/hardware/a.json", abacus);
-  const std::string before = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
-  ::setenv("HOME", home.path("").c_str(), /*overwrite=*/1);
-  const bool found = read_catalogue().contains("abacus");
-  ::setenv("HOME", before.c_str(), /*overwrite=*/1);
-  CHECK(found);
+  const Variable variable("HOME", home.path(""));
+  CHECK(read_catalogue().contains("abacus"));
 }
 
 // As where the home is that of another user: nothing can be looked at below a file.

@@ -12,15 +12,6 @@
 namespace penstock::testing {
 namespace {
 
-/// The folder of shipped files for as long as this lives.
-class DataFolder {
- public:
-  explicit DataFolder(const std::string& folder) { ::setenv("PENSTOCK_DATA", folder.c_str(), 1); }
-  ~DataFolder() { ::unsetenv("PENSTOCK_DATA"); }
-  DataFolder(const DataFolder&) = delete;
-  DataFolder& operator=(const DataFolder&) = delete;
-};
-
 TEST_CASE("shipped: a name that is no file here is that of a scenario, model or paper") {
   Scratch scratch;
   for (const char* folder : {"scenarios", "models", "papers/p"}) {
@@ -29,7 +20,7 @@ TEST_CASE("shipped: a name that is no file here is that of a scenario, model or 
   const std::string scenario = scratch.file("scenarios/s.json", "{}");
   const std::string model = scratch.file("models/m.json", "{}");
   const std::string rows = scratch.file("papers/p/rows.csv", "");
-  const DataFolder data(scratch.path(""));
+  const Variable data("PENSTOCK_DATA", scratch.path(""));
   CHECK(std::filesystem::equivalent(input_path("s.json"), scenario));
   CHECK(std::filesystem::equivalent(input_path("experiments/scenarios/s.json"), scenario));
   CHECK(std::filesystem::equivalent(input_path("m.json"), model));
@@ -41,7 +32,7 @@ TEST_CASE("shipped: what exists is meant itself, and what is nowhere keeps its n
   Scratch scratch;
   std::filesystem::create_directories(scratch.path("scenarios"));
   const std::string inside = scratch.file("scenarios/s.json", "{}");
-  const DataFolder data(scratch.path(""));
+  const Variable data("PENSTOCK_DATA", scratch.path(""));
   CHECK(input_path(inside) == inside);
   for (const char* name : {"", "-", ".", "other.json", "/s.json", "../s.json", "scenarios/../../x",
                            "experiments/other/s.json"}) {

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
@@ -239,11 +238,9 @@ TEST_CASE("what contradicts itself is refused with what would be right") {
 TEST_CASE("a broken catalogue is no matter to a scenario that uses none of it") {
   const Scratch folder;
   const std::string broken = folder.file("broken.json", "{");
-  ::setenv("PENSTOCK_HARDWARE", folder.path("").c_str(), /*overwrite=*/1);
+  const Variable folders("PENSTOCK_HARDWARE", folder.path(""));
   CHECK(outcome(R"({"name": "ideal"})") == "2");
-  const std::string refusal = outcome(R"({"name": "dgx-1"})");
-  ::unsetenv("PENSTOCK_HARDWARE");
-  CHECK(refusal.starts_with(broken + ": line 1, column"));
+  check_refused(R"({"name": "dgx-1"})", broken + ": line 1, column");
 }
 
 }  // namespace penstock::testing

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -272,7 +271,7 @@ TEST_CASE("sweep space: its hash changes with a file beside the machine of a sce
 
 TEST_CASE("sweep space: its hash changes with files of the user's catalogue that it may take") {
   const Scratch folder;
-  ::setenv("PENSTOCK_HARDWARE", folder.path("").c_str(), /*overwrite=*/1);
+  const Variable folders("PENSTOCK_HARDWARE", folder.path(""));
   const auto hash = [](const std::string& machine, const std::string& axis) {
     SweepRequest request = request_with({axis});
     request.base =
@@ -286,7 +285,6 @@ TEST_CASE("sweep space: its hash changes with files of the user's catalogue that
   const std::vector<std::string> before = hashes();
   folder.file("mine.json", slow_nvlink);
   const std::vector<std::string> after = hashes();
-  ::unsetenv("PENSTOCK_HARDWARE");
   CHECK(before[0] == after[0]);
   CHECK(before[1] == after[1]);
   CHECK(before[2] != after[2]);
