@@ -195,34 +195,30 @@ void run_kernel(FakeStream* stream, const GpuKernelTask& task, std::uint64_t ns)
   stamp_end(task, stream->now_ns);
 }
 
-/// Runs a kernel of nvcc from now on, if there are any: `kernel` gives its end by the clock of the
+/// Runs a kernel of nvcc from now on, if there are any: `run` gives its end by the clock of the
 /// GPU.
-template <class Kernel>
-bool run_compiled(FakeStream* stream, const Kernel& kernel) {
+template <class Run, class... Arguments>
+bool run_compiled(FakeStream* stream, const Run& run, const Arguments&... arguments) {
   if (cluster->kernels == nullptr) return false;
   ptx::Launch at;
   at.begin_ns = static_cast<std::uint64_t>(gpu_ns(stream->now_ns));
   at.sms = fake_sms;
   at.seed = process.kernels_run++;
-  pass_time(stream, kernel(*cluster->kernels, at) - at.begin_ns);
+  pass_time(stream, run(*cluster->kernels, at, arguments...) - at.begin_ns);
   return true;
 }
 
 int launch_begin(GpuStream stream, const GpuKernelTask& task) {
   return enqueue(stream, [=] {
-    const auto compiled = [&](const auto& all, const auto& at) {
-      return ptx::run_begin(all, at, task);
-    };
-    if (!run_compiled(own(stream), compiled)) stamp_begin(task, own(stream)->now_ns);
+    if (run_compiled(own(stream), ptx::run_begin, task)) return;
+    stamp_begin(task, own(stream)->now_ns);
   });
 }
 
 int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives) {
   return enqueue(stream, [=] {
-    const auto compiled = [&](const auto& all, const auto& at) {
-      return ptx::run_end(all, at, task, arrives);
-    };
-    if (!run_compiled(own(stream), compiled)) stamp_end(task, own(stream)->now_ns);
+    if (run_compiled(own(stream), ptx::run_end, task, arrives)) return;
+    stamp_end(task, own(stream)->now_ns);
   });
 }
 
@@ -264,19 +260,15 @@ int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
   suffer_mishap();
   return enqueue(stream, [=] {
     const std::uint64_t ns = action_ns(kernel, kernel.task.task, fake_sms);
-    const auto compiled = [&](const auto& all, const auto& at) {
-      return ptx::run_action(all, at, kernel, {ns, cluster->most_work});
-    };
-    if (!run_compiled(own(stream), compiled)) run_kernel(own(stream), kernel.task, ns);
+    const ptx::ActionLimit limit{ns, cluster->most_work};
+    if (run_compiled(own(stream), ptx::run_action, kernel, limit)) return;
+    run_kernel(own(stream), kernel.task, ns);
   });
 }
 
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel) {
   return enqueue(stream, [=] {
-    const auto compiled = [&](const auto& all, const auto& at) {
-      return ptx::run_copy(all, at, kernel);
-    };
-    if (run_compiled(own(stream), compiled)) return;
+    if (run_compiled(own(stream), ptx::run_copy, kernel)) return;
     run_kernel(own(stream), kernel.task, kernel.task.records[kernel.task.task].duration_ns);
     std::memcpy(kernel.to, kernel.from, std::min(kernel.bytes, kernel.buffer_bytes));
   });
@@ -290,10 +282,7 @@ int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t
   process.reads_clock = true;
   return enqueue(stream, [=] {
     own(stream)->now_ns = std::max(own(stream)->now_ns, process.host_ns.load()) + takes_ns;
-    const auto compiled = [&](const auto& all, const auto& at) {
-      return ptx::run_clock_reader(all, at, readings, count);
-    };
-    if (!run_compiled(own(stream), compiled)) {
+    if (!run_compiled(own(stream), ptx::run_clock_reader, readings, count)) {
       for (std::uint32_t at = 0; at < count; ++at) {
         readings[at] = static_cast<std::uint64_t>(gpu_ns(own(stream)->now_ns + at * step_ns));
       }

@@ -114,10 +114,6 @@ FlowPlan::FlowPlan(const FlowSet& set, Sharing sharing) : transfer_(set.flows.si
   }
 }
 
-Timeline FlowPlan::run() const {
-  RunOutcome outcome = run_events({plan, costs, conditions});
-  if (const auto* halt = std::get_if<Standstill>(&outcome)) throw std::logic_error(halt->text);
-  return std::get<Timeline>(std::move(outcome));
-}
+Timeline FlowPlan::run() const { return timeline_of(run_events({plan, costs, conditions})); }
 
 }  // namespace penstock::testing

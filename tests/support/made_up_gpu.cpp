@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <string>
 
 #include "sim/base/random.hpp"
@@ -62,10 +61,6 @@ ProfileRow pair_row(const MadeUpGpu& gpu, const MadeUpAction& own, const MadeUpA
   return made_up_row(
       gpu, {own.kernel, "", own.shape(sms), fmt::format("pair:{} x{}", other.kernel, count)},
       slow * own.alone_ns(gpu, sms));
-}
-
-void append(std::vector<ProfileRow>& all, std::vector<ProfileRow> more) {
-  std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
 }  // namespace
@@ -166,12 +161,9 @@ std::vector<ProfileRow> MadeUpGpu::pairs() const {
 
 std::vector<ProfileRow> MadeUpGpu::all() const {
   std::vector<ProfileRow> rows;
-  append(rows, scaling());
-  append(rows, products());
-  append(rows, transfers());
-  append(rows, launches());
-  append(rows, clocks());
-  append(rows, pairs());
+  for (const auto& part : {scaling(), products(), transfers(), launches(), clocks(), pairs()}) {
+    rows.insert(rows.end(), part.begin(), part.end());
+  }
   return rows;
 }
 

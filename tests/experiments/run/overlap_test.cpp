@@ -68,23 +68,11 @@ double makespan_us(const json& scenario) {
   return to_us(result.report->makespan);
 }
 
-/// Random choices, the same for a seed on every machine.
-class Choices {
- public:
-  explicit Choices(std::uint64_t seed) : random_(seed) {}
-  template <class Values>
-  auto one_of(const Values& values) {
-    return values[random_() % values.size()];
-  }
-
- private:
-  std::mt19937_64 random_;
-};
-
 /// Large kernels at full efficiency: nothing but the peak bounds them.
 json scenario_at_peak(std::uint64_t seed) {
-  Choices choose(seed);
-  const auto number = [&](std::vector<std::uint64_t> values) { return choose.one_of(values); };
+  std::mt19937_64 random(seed);  // the same on every machine
+  const auto one_of = [&](const auto& values) { return values[random() % values.size()]; };
+  const auto number = [&](const std::vector<std::uint64_t>& values) { return one_of(values); };
   const std::uint64_t hidden = number({1024, 4096, 8192});
   const std::uint64_t ranks = number({1, 2, 4});
   json mlp{{"kind", "mlp"}, {"hidden", hidden}, {"intermediate", 4 * hidden}};
@@ -104,7 +92,7 @@ json scenario_at_peak(std::uint64_t seed) {
       {"model",
        {{"layers", {block}}, {"sequence", number({512, 4096})}, {"microbatch", number({1, 4})}}},
       {"hardware",
-       {{"name", choose.one_of(machines)},
+       {{"name", one_of(machines)},
         {"efficiency", 1},
         {"memory_efficiency", 1},
         {"kernel_us", 0},
@@ -114,10 +102,10 @@ json scenario_at_peak(std::uint64_t seed) {
         {"tensor", number({1, 2})},
         {"data", number({1, 2})},
         {"overlap_experts", number({0, 1}) == 1}}},
-      {"recompute", {{"mode", choose.one_of(modes)}}},
+      {"recompute", {{"mode", one_of(modes)}}},
       {"memory", {{"zero", number({0, 1, 3})}, {"capacity_bytes", 1e15}}},
       {"schedule",
-       {{"name", choose.one_of(names)},
+       {{"name", one_of(names)},
         {"microbatches", 4 * ranks},
         {"overlap", number({0, 1}) == 1 ? "fused" : "serial"}}}};
 }

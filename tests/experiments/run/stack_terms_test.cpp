@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <vector>
@@ -12,18 +13,15 @@ namespace {
 /// stack.
 double step_us(const std::string& constants, int data = 8, int zero = 1, int microbatches = 2,
                const std::vector<std::string>& settings = {}) {
-  const std::string text = R"({
-    "model": { "layers": [ { "parts": [ {"kind": "attention", "hidden": 4096, "heads": 32},
-                                        {"kind": "mlp", "hidden": 4096, "intermediate": 16384} ],
-                             "repeat": 4 } ], "sequence": 4096, "microbatch": 1 },
-    "hardware": { "name": "dgx-a100", "stack": )" +
-                           constants + R"( },
-    "parallel": { "pipeline": 1, "data": )" +
-                           std::to_string(data) + R"( },
-    "memory": { "zero": )" +
-                           std::to_string(zero) + R"(, "capacity_bytes": 1e15 },
-    "schedule": { "name": "1f1b", "microbatches": )" +
-                           std::to_string(microbatches) + "} }";
+  const std::string text = fmt::format(R"({{
+    "model": {{ "layers": [ {{ "parts": [ {{"kind": "attention", "hidden": 4096, "heads": 32}},
+                                        {{"kind": "mlp", "hidden": 4096, "intermediate": 16384}} ],
+                             "repeat": 4 }} ], "sequence": 4096, "microbatch": 1 }},
+    "hardware": {{ "name": "dgx-a100", "stack": {} }},
+    "parallel": {{ "pipeline": 1, "data": {} }},
+    "memory": {{ "zero": {}, "capacity_bytes": 1e15 }},
+    "schedule": {{ "name": "1f1b", "microbatches": {} }} }})",
+                                       constants, data, zero, microbatches);
   return to_us(run(parse_scenario(text, "s.json", settings)).report->makespan);
 }
 

@@ -17,14 +17,12 @@ const std::string stage_formats_pipeline = R"({
   "codec":    { "stash": {"name": "auto", "among": ["bfp"]}, "encode_bytes_per_s": 1e9, "decode_bytes_per_s": 1e9 },
   "schedule": { "name": "1f1b", "microbatches": 8 } })";
 
-Layout settled(const std::vector<std::string>& settings) {
-  return with_codecs(settle(parse_scenario(stage_formats_pipeline, "s.json", settings)));
-}
-
 /// The bits of each stage's stash; 0 where it stays as it is.
 std::vector<double> bits(const std::vector<std::string>& settings) {
+  const Layout layout =
+      with_codecs(settle(parse_scenario(stage_formats_pipeline, "s.json", settings)));
   std::vector<double> all;
-  for (const StageCoding& stage : settled(settings).codings) {
+  for (const StageCoding& stage : layout.codings) {
     all.push_back(stage.stash ? stage.stash->codec.numbers.at("bits") : 0);
   }
   return all;

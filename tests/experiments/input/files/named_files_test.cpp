@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/support/program.hpp"
-#include "tests/support/scratch.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
@@ -27,36 +27,35 @@ std::vector<std::string> settings_for(const std::string& path) {
 }  // namespace
 
 TEST_CASE("named files: of a file from elsewhere, no error prints what is in it") {
-  const Scratch scratch;
-  std::filesystem::create_directories(scratch.path("own"));
-  scratch.file("own/s.json", scenario_plain);
+  const Desk desk;
+  std::filesystem::create_directories(desk.path("own"));
+  desk.file("own/s.json", scenario_plain);
   for (const char* secret : {"hunter2:x\nsecond\n", "{\"hunter2\": 1}", "{\"hunter2", "hunter2,3\n",
                              "[\"hunter2\"]", "'hunter2'"}) {
     CAPTURE(secret);
-    scratch.file("secret", secret);
+    desk.file("secret", secret);
     for (const std::string& setting : settings_for("../secret")) {
       CAPTURE(setting);
-      const ProgramRun run =
-          run_penstock({"run", "own/s.json", "--set", setting}, scratch.path(""));
+      const ProgramRun run = desk.run({"run", "own/s.json", "--set", setting});
       CHECK(run.code == 3);
-      CHECK(run.errors.find("own/../secret") != std::string::npos);
-      CHECK(run.errors.find("hunter2") == std::string::npos);
+      CHECK(says(run.errors, "own/../secret"));
+      CHECK(!says(run.errors, "hunter2"));
     }
   }
 }
 
 TEST_CASE("named files: --confine takes paths below its folder, with links resolved") {
-  const Scratch scratch;
-  std::filesystem::create_directories(scratch.path("own/below"));
-  scratch.file("own/s.json", scenario_plain);
-  scratch.file("own/below/order.csv", "0F0,0B0\n1F0,1B0\n");
-  scratch.file("order.csv", "0F0,0B0\n1F0,1B0\n");
-  std::filesystem::create_symlink("../order.csv", scratch.path("own/link.csv"));
-  std::filesystem::create_symlink("below/order.csv", scratch.path("own/inner.csv"));
+  const Desk desk;
+  std::filesystem::create_directories(desk.path("own/below"));
+  desk.file("own/s.json", scenario_plain);
+  desk.file("own/below/order.csv", "0F0,0B0\n1F0,1B0\n");
+  desk.file("order.csv", "0F0,0B0\n1F0,1B0\n");
+  std::filesystem::create_symlink("../order.csv", desk.path("own/link.csv"));
+  std::filesystem::create_symlink("below/order.csv", desk.path("own/inner.csv"));
   const auto code = [&](const std::string& order) {
-    return run_penstock({"run", "own/s.json", "--confine", "own", "--set",
-                         "/schedule={\"file\": \"" + order + "\"}"},
-                        scratch.path(""))
+    return desk
+        .run({"run", "own/s.json", "--confine", "own", "--set",
+              "/schedule={\"file\": \"" + order + "\"}"})
         .code;
   };
   CHECK(code("below/order.csv") == 0);
@@ -64,13 +63,12 @@ TEST_CASE("named files: --confine takes paths below its folder, with links resol
   CHECK(code("../own/below/order.csv") == 0);
   CHECK(code("../order.csv") == 3);
   CHECK(code("link.csv") == 3);
-  CHECK(code(scratch.path("order.csv")) == 3);
+  CHECK(code(desk.path("order.csv")) == 3);
   for (const std::string& setting : settings_for("../missing")) {
     CAPTURE(setting);
-    const ProgramRun run =
-        run_penstock({"run", "own/s.json", "--confine", "own", "--set", setting}, scratch.path(""));
+    const ProgramRun run = desk.run({"run", "own/s.json", "--confine", "own", "--set", setting});
     CHECK(run.code == 3);
-    CHECK(run.errors.find("it leads out of own (--confine)") != std::string::npos);
+    CHECK(says(run.errors, "it leads out of own (--confine)"));
   }
 }
 

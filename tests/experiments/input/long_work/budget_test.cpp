@@ -87,19 +87,16 @@ TEST_CASE("budget: what a program takes by itself is less than there is") {
 }
 
 TEST_CASE("time: a command ends when its time is over, and leaves no half-written file") {
-  const Scratch scratch;
-  const std::string path = scratch.file("s.json", two_stages);
-  const ProgramRun ended =
-      run_penstock({"run", path, "--trace", "t.json", "--timeout", "100ms"}, scratch.path(""));
+  const Desk desk;
+  const std::string path = desk.file("s.json", two_stages);
+  const ProgramRun ended = desk.run({"run", path, "--trace", "t.json", "--timeout", "100ms"});
   CHECK(ended.code == 4);
   CHECK(ended.errors == "penstock: error: run " + path +
                             " --trace t.json --timeout 100ms: not finished after 0.1 s; give more "
                             "--timeout, or less work\n");
-  const std::filesystem::directory_iterator left(scratch.path(""));
+  const std::filesystem::directory_iterator left(desk.path(""));
   CHECK(std::distance(begin(left), end(left)) == 1);
-  CHECK(run_penstock({"run", path, "--timeout", "100", "--set", "/schedule/microbatches=2"},
-                     scratch.path(""))
-            .code == 0);
+  CHECK(desk.run({"run", path, "--timeout", "100", "--set", "/schedule/microbatches=2"}).code == 0);
 }
 
 }  // namespace penstock::testing

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "tests/support/program.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -99,7 +101,7 @@ TEST_CASE("search: what I frees before W is free, whatever order the scenario ha
   CHECK(found["makespan_us"].get<double>() < 2.2e6);  // of 1F1B, which does not fit: 2.248e6
   const ProgramRun moved = desk.run({"search", scenario, "--set", "/offload={\"keep\":2}"});
   CHECK(moved.code == 3);
-  CHECK(moved.errors.find("/offload/keep: a search orders passes") != std::string::npos);
+  CHECK(says(moved.errors, "/offload/keep: a search orders passes"));
 }
 
 TEST_CASE("search: what communication libraries may take counts only where nothing else is found") {
@@ -124,8 +126,9 @@ TEST_CASE("search: what communication libraries may take counts only where nothi
   const ProgramRun least =
       desk.run({"search", scenario, "--memory", "27.6GiB", "--evaluations", "1000"});
   CHECK(least.code == 0);
-  CHECK(least.output.find("27.99 GiB on the fullest rank (may fit; nothing was found within "
-                          "27.32 GiB)") != std::string::npos);
+  CHECK(says(least.output,
+             "27.99 GiB on the fullest rank (may fit; nothing was found within "
+             "27.32 GiB)"));
 }
 
 TEST_CASE("search: orders of a batch are compared by the mean step of 16 draws") {
@@ -206,8 +209,10 @@ TEST_CASE("search --recompute: some activations are kept, and the scenario writt
     const json keeps =
         desk.json_of({"run", "searched.json", "--set", "/recompute={\"mode\": \"none\"}"}, 1);
     CHECK(keeps["findings"][0]["kind"] == "out_of_memory");
-    CHECK(desk.run({"search", "s.json", "--memory", "24", "--evaluations", "500", "--recompute"})
-              .output.find("recompute  ") != std::string::npos);
+    CHECK(
+        says(desk.run({"search", "s.json", "--memory", "24", "--evaluations", "500", "--recompute"})
+                 .output,
+             "recompute  "));
   }
 }
 
@@ -216,24 +221,19 @@ TEST_CASE("search --recompute: nothing to choose is wrong input") {
   desk.file("s.json", scenario("zb-h1", 2, 1, 2, 0));
   const ProgramRun done = desk.run({"search", "s.json", "--recompute"});
   CHECK(done.code == 3);
-  CHECK(done.errors.find("/recompute: nothing is recomputed") != std::string::npos);
+  CHECK(says(done.errors, "/recompute: nothing is recomputed"));
 }
 
 TEST_CASE("search: a backward stated only as a whole stays whole") {
   const Desk desk;
-  desk.file("s.json", R"({
-    "model": { "stages": [ { "forward_us": 1, "backward_us": 2 },
-                           { "forward_us": 1, "backward_us": 2 } ] },
-    "hardware": { "name": "ideal", "devices": 2 },
-    "schedule": { "name": "1f1b", "microbatches": 4 } })");
+  desk.file("s.json", scenario_plain);
   const json found =
       desk.json_of({"search", "s.json", "--evaluations", "500", "-o", "o.csv", "--force"});
   CHECK(found["makespan_us"] == 15);
   CHECK(found["proven"] == true);
-  CHECK(content_of(desk.path("o.csv")).find('I') == std::string::npos);
-  CHECK(desk.run({"search", "s.json", "--evaluations", "500"})
-            .output.find("proven: no order on the placements tried is shorter") !=
-        std::string::npos);
+  CHECK(!says(content_of(desk.path("o.csv")), "I"));
+  CHECK(says(desk.run({"search", "s.json", "--evaluations", "500"}).output,
+             "proven: no order on the placements tried is shorter"));
 }
 
 /// Stages by their F, I and W.
@@ -312,7 +312,7 @@ TEST_CASE("search: a whole B that is shorter than I and W is decided in the sear
   const json whole = found();
   CHECK(whole["makespan_us"] == 26);
   CHECK(whole["proven"] == true);
-  CHECK(content_of(desk.path("o.csv")).find("0B0") != std::string::npos);
+  CHECK(says(content_of(desk.path("o.csv")), "0B0"));
   document["overheads"]["optimizer_us"] = 5;
   const json updated = found();
   CHECK(updated["makespan_us"] == 31);
@@ -399,7 +399,7 @@ TEST_CASE("search --communication: weights are gathered ahead, and the order fou
   // gather behind the first saves 2.
   CHECK(found["given_us"] == 14);
   CHECK(found["makespan_us"] == 12);
-  CHECK(found["origin"].get<std::string>().find("UNSHARD") != std::string::npos);
+  CHECK(says(found["origin"].get<std::string>(), "UNSHARD"));
   document["schedule"]["file"] = "early.csv";
   const std::string moved = desk.file("moved.json", document.dump());
   CHECK(desk.json_of({"run", moved})["makespan_us"] == 12);

@@ -8,6 +8,7 @@
 #include "experiments/run/layout/training.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/plans.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -40,8 +41,7 @@ void check_scenarios(const LayoutPlan& plan) {
 TEST_CASE("planner: the encoder of a model is tried on every rank, as its scenario runs it") {
   TrainingTask task = with_pictures(16);
   const Restrictions only({"/parallel/pipeline=4", "/parallel/context=1", "/parallel/tensor=2",
-                           "/schedule/name=1f1b", "/memory/zero=1"},
-                          "--only");
+                           "/schedule/name=1f1b", "/memory/zero=1"});
   const LayoutPlan plan = planned(task, {.space = {.only = only}, .best = 2});
   const auto places = std::count_if(plan.fitting.begin(), plan.fitting.end(),
                                     [](const auto& one) { return one.choice.module.has_value(); });
@@ -59,8 +59,7 @@ TEST_CASE("planner: the encoder of a model is tried on every rank, as its scenar
 TEST_CASE("planner: an encoder gets devices of its own, as its scenario runs it") {
   const TrainingTask task = with_pictures(40);
   const Restrictions only({"/parallel/pipeline=4", "/parallel/tensor=2", "/parallel/context=1",
-                           "/schedule/name=1f1b", "/memory/zero=1"},
-                          "--only");
+                           "/schedule/name=1f1b", "/memory/zero=1"});
   const LayoutPlan plan = planned(task, {.space = {.only = only}, .best = 2});
   CHECK(plan.none_because.empty());
   REQUIRE_FALSE(plan.fitting.empty());
@@ -75,8 +74,7 @@ TEST_CASE("planner: no encoder with devices of its own is faster than those that
   const TrainingTask task = with_pictures(40);
   const Restrictions only({"/parallel/pipeline=4,5,10", "/parallel/tensor=2", "/model/microbatch=1",
                            "/schedule/name=1f1b,zb-h1,gpipe", "/memory/zero=1",
-                           "/recompute/mode=none,full", "/partition/name=balanced"},
-                          "--only");
+                           "/recompute/mode=none,full", "/partition/name=balanced"});
   PlannerOptions options{.space = {.only = only, .partitions = {"balanced"}}, .best = 15};
   const LayoutPlan plan = planned(task, options);
   options.simulates_all = true;
@@ -102,8 +100,7 @@ TEST_CASE("planner: an encoder whose replicas go with no pipeline has no layout"
   TrainingTask task = with_pictures(14);
   task.global_batch = 24;
   const Restrictions only({"/parallel/pipeline=4", "/parallel/tensor=1", "/parallel/context=1",
-                           "/parallel/data=3", "/schedule/name=1f1b"},
-                          "--only");
+                           "/parallel/data=3", "/schedule/name=1f1b"});
   const LayoutPlan plan = planned(task, {.space = {.only = only}, .best = 2});
   CHECK(plan.beside > 0);
   CHECK(plan.legal == 0);
@@ -111,8 +108,7 @@ TEST_CASE("planner: an encoder whose replicas go with no pipeline has no layout"
 }
 
 TEST_CASE("planner: a search whose time is up says that an encoder was not placed") {
-  const Restrictions only({"/parallel/pipeline=4,5", "/parallel/tensor=2", "/schedule/name=1f1b"},
-                          "--only");
+  const Restrictions only({"/parallel/pipeline=4,5", "/parallel/tensor=2", "/schedule/name=1f1b"});
   PlannerOptions options{.space = {.only = only}, .best = 2, .most_seconds = 0.0};
   const LayoutPlan plan = planned(with_pictures(40), options);
   REQUIRE_FALSE(plan.fitting.empty());
@@ -123,8 +119,7 @@ TEST_CASE("planner: a search whose time is up says that an encoder was not place
 
 TEST_CASE("planner: no encoder with a place of its own beside a codec") {
   const Restrictions only({"/parallel/pipeline=4,5", "/parallel/tensor=2", "/parallel/context=1",
-                           "/schedule/name=1f1b", "/codec/link=bfp,none"},
-                          "--only");
+                           "/schedule/name=1f1b", "/codec/link=bfp,none"});
   const LayoutPlan plan =
       planned(with_pictures(40), {.space = {.only = only, .lossy = true}, .best = 20});
   CHECK(std::any_of(plan.fitting.begin(), plan.fitting.end(),
@@ -135,15 +130,14 @@ TEST_CASE("planner: no encoder with a place of its own beside a codec") {
 
 TEST_CASE("planner: an encoder that settings place on every rank goes with no codec") {
   const Restrictions only({"/parallel/pipeline=4", "/parallel/tensor=2", "/parallel/context=1",
-                           "/schedule/name=1f1b", "/memory/zero=1", "/codec/link=bfp,none"},
-                          "--only");
+                           "/schedule/name=1f1b", "/memory/zero=1", "/codec/link=bfp,none"});
   const TrainingTask task = with_pictures(16, {R"(/modules={"vision":{"devices":"shared"}})"});
   const LayoutPlan plan = planned(task, {.space = {.only = only, .lossy = true}, .best = 20});
   REQUIRE_FALSE(plan.fitting.empty());
   CHECK(std::none_of(plan.fitting.begin(), plan.fitting.end(),
                      [](const JudgedLayout& one) { return one.choice.link.has_value(); }));
   CHECK(std::any_of(plan.refused.begin(), plan.refused.end(), [](const Exclusion& one) {
-    return one.rule.find("/codec: codecs go with one set of degrees") != std::string::npos;
+    return says(one.rule, "/codec: codecs go with one set of degrees");
   }));
 }
 

@@ -125,7 +125,15 @@ std::size_t check_read_back(const StartedCase& one, const std::string& framework
   return plan.fitting.size();
 }
 
-/// The first file of a framework for a layout of two replicas of two devices each.
+/// The first file of a framework for a layout.
+LaunchFile first_file(const TrainingTask& task, const LayoutChoice& choice,
+                      const std::string& framework) {
+  return launch_files_beside("layout.json", layout_document(task, choice),
+                             framework_of(framework)->format)
+      .front();
+}
+
+/// That for two replicas of two devices each.
 LaunchFile started(const std::string& model, const std::string& framework,
                    const std::vector<std::string>& settings = {}, std::uint32_t zero = 0) {
   const Scratch scratch;
@@ -133,10 +141,7 @@ LaunchFile started(const std::string& model, const std::string& framework,
                                        .hardware = "dgx-h100",
                                        .devices = 4,
                                        .settings = settings});
-  const LayoutChoice choice{.tensor = 2, .data = 2, .zero = zero};
-  return launch_files_beside("layout.json", layout_document(task, choice),
-                             framework_of(framework)->format)
-      .front();
+  return first_file(task, {.tensor = 2, .data = 2, .zero = zero}, framework);
 }
 
 std::string started_text(const std::string& model, const std::string& framework,
@@ -204,11 +209,8 @@ TEST_CASE("launch files: Megatron-LM overlaps the reduction of gradients where t
   for (const char* overlaps : {"true", "false"}) {
     const TrainingTask task =
         llama_task({.devices = 8, .settings = {std::string("/parallel/overlap_sums=") + overlaps}});
-    const auto files =
-        launch_files_beside("layout.json", layout_document(task, {.data = 8, .zero = 1}),
-                            framework_of("megatron")->format);
-    const bool has_flag = says(files.front().text, "--overlap-grad-reduce");
-    CHECK(has_flag == (std::string(overlaps) == "true"));
+    const std::string text = first_file(task, {.data = 8, .zero = 1}, "megatron").text;
+    CHECK(says(text, "--overlap-grad-reduce") == (std::string(overlaps) == "true"));
   }
 }
 
@@ -233,12 +235,7 @@ TEST_CASE("launch files: each framework gets the groups of replicas that shard o
     }
     const TrainingTask task = llama_task({.devices = 4, .settings = {"/memory/shard_groups=2"}});
     const auto level = static_cast<std::uint32_t>(zero[0] - '0');
-    const std::string text =
-        launch_files_beside("layout.json", layout_document(task, {.data = 4, .zero = level}),
-                            framework_of(framework)->format)
-            .front()
-            .text;
-    CHECK(says(text, said));
+    CHECK(says(first_file(task, {.data = 4, .zero = level}, framework).text, said));
   }
 }
 
@@ -292,9 +289,7 @@ TEST_CASE("launch files: Megatron-LM gathers weights in the type of their produc
         {.hardware = "dgx-b200",
          .devices = 4,
          .settings = {std::string("/model/dtype=") + dtype, "/parallel/narrow_gathers=true"}});
-    const auto files = launch_files_beside(
-        "layout.json", layout_document(task, {.data = 4, .zero = 1}), "megatron-args");
-    CHECK(says(files.front().text, gather));
+    CHECK(says(first_file(task, {.data = 4, .zero = 1}, "megatron").text, gather));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "experiments/run/repeat.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/plans.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -21,6 +22,9 @@ TrainingTask documents_task(const std::string& batch,
   return llama_task(request);
 }
 
+constexpr const char* packed_documents =
+    R"({"lengths": {"distribution": "lognormal", "mean": 2048, "max": 8192}, "pack": "first-fit"})";
+
 PlannerOptions few_layouts() {
   PlannerOptions options;
   options.space.only = Restrictions({"/schedule/name=1f1b,gpipe", "/parallel/pipeline=2,4",
@@ -32,9 +36,7 @@ PlannerOptions few_layouts() {
 }  // namespace
 
 TEST_CASE("planner: with documents, listed layouts have their mean step over draws") {
-  const TrainingTask task =
-      documents_task(R"({"lengths": {"distribution": "lognormal", "mean": 2048, "max": 8192},)"
-                     R"( "pack": "first-fit"})");
+  const TrainingTask task = documents_task(packed_documents);
   const LayoutPlan plan = planned(task, few_layouts());
   REQUIRE(plan.fitting.size() >= 2);
   CHECK(std::ranges::is_sorted(plan.fitting, {}, [](const auto& one) { return one.trial.pace(); }));
@@ -54,7 +56,7 @@ TEST_CASE("planner: with documents, listed layouts have their mean step over dra
   const LayoutPlan full = planned(documents_task(""), few_layouts());
   CHECK(plan.fastest_full == full.fitting.front().trial.makespan);
   CHECK(plan.legal == full.legal);
-  CHECK(plan_text(plan, 4).find("times are means of 16 draws of documents") != std::string::npos);
+  CHECK(says(plan_text(plan, 4), "times are means of 16 draws of documents"));
   CHECK_FALSE(full.fastest_full);
 }
 
@@ -68,13 +70,11 @@ TEST_CASE("planner: with documents, an early stop compares full microbatches") {
   CHECK(plan.fitting.size() == 1);  // the time is up for draws of others too
   CHECK(plan.stopped);
   CHECK(plan.slower_bound_us < std::numeric_limits<double>::infinity());
-  CHECK(plan_text(plan, 4).find("faster with full microbatches") != std::string::npos);
+  CHECK(says(plan_text(plan, 4), "faster with full microbatches"));
 }
 
 TEST_CASE("planner: with documents, a question about one family compares those of the list") {
-  const TrainingTask task =
-      documents_task(R"({"lengths": {"distribution": "lognormal", "mean": 2048, "max": 8192},)"
-                     R"( "pack": "first-fit"})");
+  const TrainingTask task = documents_task(packed_documents);
   const PlannerOptions options{
       .space = {
           .only = Restrictions({"/schedule/name=1f1b", "/parallel/pipeline=2",
@@ -93,9 +93,9 @@ TEST_CASE("planner: where no layout takes the documents, the answer says why") {
       documents_task(R"({"lengths": {"histogram": [{"tokens": 100000}]}, "longer": "refuse"})", 1);
   const LayoutPlan plan = planned(task, few_layouts());
   CHECK(plan.fitting.empty());
-  CHECK(
-      plan_text(plan, 4).find("no layout runs with these documents: /batch/longer: a document has "
-                              "100000 tokens, and a microbatch 8192") != std::string::npos);
+  CHECK(says(plan_text(plan, 4),
+             "no layout runs with these documents: /batch/longer: a document has "
+             "100000 tokens, and a microbatch 8192"));
 }
 
 TEST_CASE("planner: where a document is a microbatch, layouts must take as many") {

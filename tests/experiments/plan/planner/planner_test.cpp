@@ -12,6 +12,7 @@
 #include "experiments/run/layout/spread.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "tests/support/plans.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -201,7 +202,7 @@ TEST_CASE("planner: a time limit ends the search with the best so far, and says 
   CHECK_FALSE(plan.fitting.empty());
   CHECK(plan.slower > 0);
   CHECK(plan.slower_bound_us <= to_us(plan.best()->trial.makespan));
-  CHECK(counts_text(plan).find("left when the time was up") != std::string::npos);
+  CHECK(says(counts_text(plan), "left when the time was up"));
   CHECK_FALSE(planned(task, {.best = 1}).stopped);
 }
 
@@ -227,8 +228,7 @@ TEST_CASE("planner: experts are laid out as chosen, whatever the training comman
       read_task({.model = command, .hardware = "dgx-h100", .devices = 8, .global_batch = 16});
   for (const char* shared : {"1", "4"}) {
     const Restrictions only({"/parallel/tensor=4", std::string("/parallel/expert_tensor=") + shared,
-                             "/parallel/expert=2"},
-                            "--only");
+                             "/parallel/expert=2"});
     const LayoutPlan plan = planned(task, {.space = {.only = only}, .best = 3});
     REQUIRE_FALSE(plan.fitting.empty());
     for (const JudgedLayout& layout : plan.fitting) {

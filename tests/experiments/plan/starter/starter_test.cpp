@@ -120,7 +120,7 @@ TEST_CASE("starter: where nothing fits, a rule that excludes few layouts is no r
 }
 
 TEST_CASE("starter: a model by times is cut into stages and replicas, not into tensor groups") {
-  const std::string graph = std::string(PENSTOCK_ROOT) + "/tests/scenarios/files/graph.txt";
+  const std::string graph = PENSTOCK_ROOT "/tests/scenarios/files/graph.txt";
   const TrainingRequest request{.model = graph, .hardware = "dgx-h100", .devices = 3};
   check_starter(request);
   CHECK(find_starter(request).plan.fitting.front().choice.tensor == 1);
@@ -176,7 +176,7 @@ TEST_CASE("starter: degrees divide heads, experts and devices") {
   CHECK(pipelines == std::set<std::uint32_t>{1, 2, 3, 4, 6, 8, 12, 16, 24});
   CHECK(experts == std::set<std::uint32_t>{1, 2, 4});
   CHECK(spanning == std::set<std::uint32_t>{1, 2, 4});  // whole experts within a tensor group
-  const Restrictions split({"/parallel/expert_tensor=4"}, "--only");
+  const Restrictions split({"/parallel/expert_tensor=4"});
   for (const LayoutChoice& choice : space_of(task, {.only = split}).degrees) {
     CHECK(choice.tensor == 4);
     CHECK_FALSE(choice.expert_tensor);

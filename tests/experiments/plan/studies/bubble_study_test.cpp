@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -73,31 +74,28 @@ TEST_CASE("bubble study: a point that the rule does not allow is missing, with t
   const std::vector<std::string> lines = missing_points(plot);
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].starts_with("interleaved-1f1b, 2 chunks: no point at 8 microbatches: "));
-  CHECK(lines[0].find(plot.series[0].missing[0].second) != std::string::npos);
+  CHECK(says(lines[0], plot.series[0].missing[0].second));
 }
 
 TEST_CASE("bubble study: each of the three definitions, the closed form in the same") {
   const auto study = [](BubbleKind kind) {
-    return bubble_study({kind, 4, schedules_in("1f1b"), microbatches_in("8")}).series.at(0);
+    return bubble_study({kind, 4, schedules_in("1f1b"), microbatches_in("8")});
   };
   // m + p - 1 = 11 slots of F and B, of which p - 1 = 3 are idle.
-  const BubbleSeries makespan = study(BubbleKind::of_makespan);
+  const BubbleSeries makespan = study(BubbleKind::of_makespan).series.at(0);
   CHECK(makespan.simulated.at(0).second == doctest::Approx(3.0 / 11));
   CHECK(makespan.closed_form.at(0).second == doctest::Approx(3.0 / 11));
-  const BubbleSeries ideal = study(BubbleKind::over_ideal);
+  const BubbleSeries ideal = study(BubbleKind::over_ideal).series.at(0);
   CHECK(ideal.simulated.at(0).second == doctest::Approx(3.0 / 8));
   CHECK(ideal.closed_form.at(0).second == doctest::Approx(3.0 / 8));
   // The first rank is there from begin to end.
-  const BubbleSeries span = study(BubbleKind::of_longest_span);
+  const BubbleSeries span = study(BubbleKind::of_longest_span).series.at(0);
   CHECK(span.simulated.at(0).second == doctest::Approx(3.0 / 11));
   CHECK(span.closed_form.empty());
-  const auto subtitle = [](BubbleKind kind) {
-    return bubble_study({kind, 4, schedules_in("1f1b"), {8}}).subtitle;
-  };
-  CHECK(subtitle(BubbleKind::of_makespan).ends_with("simulated, thin: closed form"));
-  CHECK(subtitle(BubbleKind::of_longest_span).ends_with("simulated"));
+  CHECK(study(BubbleKind::of_makespan).subtitle.ends_with("simulated, thin: closed form"));
+  CHECK(study(BubbleKind::of_longest_span).subtitle.ends_with("simulated"));
   CHECK(bubble_kind_of("of_longest_span") == BubbleKind::of_longest_span);
-  CHECK(bubble_study({BubbleKind::over_ideal, 4, schedules_in("1f1b"), {8}}).kind == "over_ideal");
+  CHECK(study(BubbleKind::over_ideal).kind == "over_ideal");
 }
 
 TEST_CASE("bubble study: lists that name nothing are refused, with what is known") {

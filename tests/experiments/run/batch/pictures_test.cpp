@@ -17,13 +17,21 @@ namespace {
 /// Qwen3-VL 8B, with this many tokens of a sequence from pictures.
 nlohmann::json with_pictures(std::uint32_t sequence, std::uint32_t pictures) {
   return {{"model",
-           {{"file", std::string(PENSTOCK_ROOT) + "/experiments/models/qwen3-vl-8b.json"},
+           {{"file", PENSTOCK_ROOT "/experiments/models/qwen3-vl-8b.json"},
             {"sequence", sequence},
             {"image_tokens", pictures}}},
           {"hardware", {{"name", "dgx-h100"}}},
           {"parallel", {{"pipeline", 2}, {"tensor", 2}, {"data", 2}}},
           {"partition", {{"name", "even"}}},
           {"schedule", {{"name", "1f1b"}, {"microbatches", 4}}}};
+}
+
+/// Llama 3.1 8B, whose examples have no pictures.
+nlohmann::json without_pictures() {
+  nlohmann::json language = with_pictures(2048, 512);
+  language["model"].erase("image_tokens");
+  language["model"]["file"] = PENSTOCK_ROOT "/experiments/models/llama-3.1-8b.json";
+  return language;
 }
 
 nlohmann::json with_lengths(nlohmann::json document, const nlohmann::json& lengths) {
@@ -142,13 +150,10 @@ TEST_CASE("modules: a replica that serves two pipelines takes what both of them 
 }
 
 TEST_CASE("pictures: a model without any takes documents that state none of them") {
-  nlohmann::json language = with_pictures(2048, 512);
-  language["model"].erase("image_tokens");
-  language["model"]["file"] = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json";
   const nlohmann::json none{{"histogram", {{{"tokens", 1024}, {"pictures", 0}}}}};
   const nlohmann::json plain{{"histogram", {{{"tokens", 1024}}}}};
-  CHECK(step_us(run_of(with_lengths(language, none), "")) ==
-        step_us(run_of(with_lengths(language, plain), "")));
+  CHECK(step_us(run_of(with_lengths(without_pictures(), none), "")) ==
+        step_us(run_of(with_lengths(without_pictures(), plain), "")));
 }
 
 TEST_CASE("pictures: packing by cost counts no backward of a frozen encoder") {
@@ -169,11 +174,8 @@ TEST_CASE("pictures: a document states at most its tokens, and a model must have
         "s.json: /batch/lengths/histogram/0/pictures: 9 tokens from pictures are more than the 8 "
         "of the "
         "document");
-  nlohmann::json language = with_pictures(2048, 512);
-  language["model"].erase("image_tokens");
-  language["model"]["file"] = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json";
   const nlohmann::json some{{"histogram", {{{"tokens", 8}, {"pictures", 4}}}}};
-  CHECK(refusal(with_lengths(language, some)) ==
+  CHECK(refusal(with_lengths(without_pictures(), some)) ==
         "s.json: /batch/lengths: a document has 4 tokens from pictures, and the examples of the "
         "model "
         "have none; set /model/image_tokens, or leave the numbers out");

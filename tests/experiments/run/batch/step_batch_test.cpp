@@ -14,6 +14,7 @@
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/run_summary.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/system.hpp"
 #include "validate/comparison/counted_memory.hpp"
@@ -44,6 +45,13 @@ Scenario lengths_scenario(std::size_t count, std::size_t microbatches, const std
       {"schedule", {{"name", schedule}, {"microbatches", microbatches}}},
       {"batch", {{"lengths", {{"file", lengths_file(lines)}}}, {"tokens", 100}}}};
   return parse_scenario(document.dump(), "s.json", settings);
+}
+
+/// Squares decide who is slowest, replica 1 with 80 and 10; replica 0, 50 and 50, keeps more.
+Scenario unlike_replicas(int capacity) {
+  return lengths_scenario(1, 2, "gpipe", "50\n50\n80\n10\n",
+                          {"/parallel/data=2", "/batch/attention_share=1",
+                           "/memory/capacity_bytes=" + std::to_string(capacity)});
 }
 
 double makespan_us(const RunResult& result) { return to_us(result.report->makespan); }
@@ -77,7 +85,7 @@ TEST_CASE("attention goes with the squares of documents, all else with tokens") 
 TEST_CASE("the global batch of a step is its documents, as its samples are") {
   const RunResult result =
       run(lengths_scenario(1, 1, "gpipe", "60\n30\n100\n", {"/batch/pack=first-fit"}));
-  CHECK(run_summary(result).find("1 microbatch, global batch 2 documents\n") != std::string::npos);
+  CHECK(says(run_summary(result), "1 microbatch, global batch 2 documents\n"));
   CHECK(result_json(result)["layout"]["global_batch"] == 2);
   CHECK_FALSE(step_work_of(result.layout, {*result.plan, result.timeline, ""}).global_batch);
   CHECK(result.throughput.samples_per_s * makespan_us(result) * 1e-6 == doctest::Approx(2));
@@ -242,8 +250,7 @@ TEST_CASE("fused cells of two microbatches take the longer one") {
 
 TEST_CASE("layers by kind: a microbatch of one document costs what a run of its length does") {
   const auto scenario = [](const Settings& settings) {
-    return read_scenario(
-        std::string(PENSTOCK_ROOT) + "/experiments/scenarios/small_transformer.json", settings);
+    return read_scenario(PENSTOCK_ROOT "/experiments/scenarios/small_transformer.json", settings);
   };
   const std::string lengths =
       "/batch={\"lengths\":{\"histogram\":[{\"tokens\":24}]},\"tokens\":48}";
@@ -259,8 +266,7 @@ TEST_CASE("new weights hide behind forwards of the microbatches that there are")
   const auto scenario = [](std::uint32_t sequence, bool drawn) {
     nlohmann::json document{
         {"model",
-         {{"file", std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json"},
-          {"sequence", sequence}}},
+         {{"file", PENSTOCK_ROOT "/experiments/models/llama-3.1-8b.json"}, {"sequence", sequence}}},
         {"hardware", {{"name", "hgx-a100-4-nics"}, {"devices", 32}}},
         {"parallel", {{"data", 32}}},
         {"memory", {{"zero", 1}}},
@@ -323,33 +329,25 @@ TEST_CASE("experts take what the busiest device of their group receives") {
 }
 
 TEST_CASE("a replica that is not shown runs out of memory too") {
-  // Squares decide who is slowest, replica 1 with 80 and 10; replica 0, 50 and 50, keeps more.
-  const auto settings = [](int capacity) {
-    return Settings{"/parallel/data=2", "/batch/attention_share=1",
-                    "/memory/capacity_bytes=" + std::to_string(capacity)};
-  };
-  const std::string lines = "50\n50\n80\n10\n";
-  const RunResult enough = run(lengths_scenario(1, 2, "gpipe", lines, settings(1000)));
+  const RunResult enough = run(unlike_replicas(1000));
   CHECK(enough.batch->slowest == 1);
   CHECK(enough.batch->peak.replica == 0);
   CHECK(enough.findings.empty());
-  const RunResult lacking = run(lengths_scenario(1, 2, "gpipe", lines, settings(950)));
+  const RunResult lacking = run(unlike_replicas(950));
   REQUIRE(lacking.findings.size() == 1);
   CHECK(lacking.findings[0].text == "rank 0 of replica 0 needs 1000 B of 950 B");
 }
 
 TEST_CASE("all who judge memory judge it by all data replicas") {
-  const Scenario scenario = lengths_scenario(
-      1, 2, "gpipe", "50\n50\n80\n10\n",
-      {"/parallel/data=2", "/batch/attention_share=1", "/memory/capacity_bytes=950"});
+  const Scenario scenario = unlike_replicas(950);
   const RunResult result = run(scenario);
   CHECK(result.report->ranks[0].memory.bytes == 900);  // of the slowest replica, which is shown
   CHECK(worst_memory(result).word == MemoryWord::does_not_fit);
   CHECK(worst_memory(result).interval.least == 1000);
   const std::string summary = run_summary(result);
   CAPTURE(summary);
-  CHECK(summary.find("50 B over (worst rank: 0 of replica 0)\n") != std::string::npos);
-  CHECK(summary.find("does not fit") != std::string::npos);
+  CHECK(says(summary, "50 B over (worst rank: 0 of replica 0)\n"));
+  CHECK(says(summary, "does not fit"));
   const TriedChange now = without_change(scenario, result);
   CHECK(now.word == MemoryWord::does_not_fit);
   CHECK(now.peak_bytes == 1000);

@@ -11,6 +11,8 @@
 #include "hardware_models/times/roofline_time.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 
 // One kernel alone. The device computes 1e12 FLOP/s in bf16, twice that in fp8, reads 1e11 bytes/s,
 // and a kernel costs 2 µs.
@@ -118,8 +120,7 @@ TEST_CASE(
   const std::vector<std::string> asked{"kernel",  "product",    "--hardware", "a100-sxm4-80gb",
                                        "--dtype", "fp8",        "--set",      "rows=64",
                                        "--set",   "columns=64", "--set",      "inner=64"};
-  CHECK(desk.run(asked).output.find("\nnote: a100-sxm4-80gb has no fp8 units: ") !=
-        std::string::npos);
+  CHECK(says(desk.run(asked).output, "\nnote: a100-sxm4-80gb has no fp8 units: "));
   CHECK(desk.json_of(asked)["precision"] == "bf16");
 }
 
@@ -131,12 +132,7 @@ TEST_CASE("kernel: a power cap is from 1 W to 1 MW; 0 in a document is none") {
   const json uncapped = timed(catalogue, question);
   const auto accepts = [&](const char* watts) {
     question["kernel"]["watts"] = json::parse(watts);
-    bool taken = true;
-    try {
-      timed(catalogue, question);
-    } catch (const InputError&) {
-      taken = false;
-    }
+    const bool taken = refused_with<InputError>([&] { timed(catalogue, question); }) == "accepted";
     const ProgramRun run = desk.run(
         {"kernel", "stream", "--hardware", "dgx-h100", "--set", "bytes=1e9", "--watts", watts});
     CHECK(run.code == (taken ? 0 : 2));

@@ -3,12 +3,15 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <stdexcept>
 #include <string>
 
 #include "experiments/plan/sweeps/tables/shown_axis.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
 #include "experiments/show/pictures/plots/plot_data.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -189,8 +192,8 @@ TEST_CASE("plots of tables: a heat map has an empty cell where there is no resul
   CHECK(!map.cells[1][1]);
   CHECK(map.percent);
   const std::string svg = draw_heat_map(PictureFormat::svg, map);
-  CHECK(svg.find("25.0%") != std::string::npos);
-  CHECK(svg.find("no result") != std::string::npos);
+  CHECK(says(svg, "25.0%"));
+  CHECK(says(svg, "no result"));
 }
 
 TEST_CASE("plots of tables: a row with a finding is no answer, whatever its figures") {
@@ -203,11 +206,11 @@ TEST_CASE("plots of tables: a row with a finding is no answer, whatever its figu
   CHECK(front.points[0].finding == "too \"many\", it is");
   CHECK(front.points[1].on_front);
   CHECK(front.points[2].on_front);
-  CHECK(front_csv(front).find("0.0005,1,0,\"too \"\"many\"\", it is\"\n") != std::string::npos);
-  CHECK(draw_front_plot(PictureFormat::svg, front).find("found a problem") != std::string::npos);
+  CHECK(says(front_csv(front), "0.0005,1,0,\"too \"\"many\"\", it is\"\n"));
+  CHECK(says(draw_front_plot(PictureFormat::svg, front), "found a problem"));
   const HeatMap map = heat_map_of_table(table, {});
   CHECK(!map.cells[1][1]);
-  CHECK(heat_map_csv(map).find(",8,gpipe,,\"too") != std::string::npos);
+  CHECK(says(heat_map_csv(map), ",8,gpipe,,\"too"));
   const BubblePlot lines = lines_of_table(table, {.x = {}, .y = "makespan_us", .by = {}});
   CHECK(lines.series[1].simulated.size() == 1);
   CHECK(lines.series[1].missing.size() == 1);
@@ -218,16 +221,7 @@ TEST_CASE("plots of tables: what is missing is named by the case, not by an opti
       R"({"item":0,"configuration":{"/m":4},"findings":[{"kind":"refused","text":"no"}]}
 {"item":1,"configuration":{"/m":8},"findings":[{"kind":"refused","text":"no"}]}
 )");
-  const auto error_of = [](const auto& draw) -> std::string {
-    try {
-      draw();
-    } catch (const InputError& error) {
-      return error.what();
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "none";
-  };
+  const auto error_of = [](const auto& draw) { return refused_with<std::runtime_error>(draw); };
   CHECK(error_of([&] { lines_of_table(none, {}); }) ==
         "no row has a result: there is no column bubble.of_makespan");
   CHECK(error_of([&] { heat_map_of_table(none, {}); }).starts_with("no row has a result: "));
