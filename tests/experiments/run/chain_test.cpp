@@ -15,8 +15,7 @@ namespace penstock::testing {
 namespace {
 
 Scenario first_run(const std::vector<std::string>& settings = {}) {
-  return read_scenario(std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json",
-                       settings);
+  return read_scenario(PENSTOCK_ROOT "/experiments/scenarios/first_run.json", settings);
 }
 
 Simulated simulated(Chain& chain, const Scenario& scenario) {

@@ -5,6 +5,7 @@
 #include "experiments/run/codec_report.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -74,12 +75,11 @@ TEST_CASE("codec training: the text has each phase, and what it would be through
   const std::string text =
       codec_training_text(*ran({"/memory/capacity_bytes=3000"}).codec_training);
   CAPTURE(text);
-  const auto says = [&](const char* part) { return text.find(part) != std::string::npos; };
-  CHECK(says("formats over 4 iterations"));
-  CHECK(says("bfp"));
-  CHECK(says("none throughout"));
-  CHECK(says("0.00069"));  // s
-  CHECK(says("-13.0 %"));  // 600 / 690
+  CHECK(says(text, "formats over 4 iterations"));
+  CHECK(says(text, "bfp"));
+  CHECK(says(text, "none throughout"));
+  CHECK(says(text, "0.00069"));  // s
+  CHECK(says(text, "-13.0 %"));  // 600 / 690
 }
 
 }  // namespace penstock::testing

@@ -16,6 +16,7 @@
 #include "sim/base/error.hpp"
 #include "sim/timeline/timeline_file.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -51,8 +52,8 @@ RunResult over_machines(const char* machine, std::size_t pipeline, std::size_t t
 
 /// What a machine says of a link between a device or a NIC and a switch.
 double rate_of(const std::string& link, const RunResult& result) {
-  const bool of_nic = link.find("rail") != std::string::npos;
-  const bool of_pcie = !of_nic && link.find("nic") != std::string::npos;
+  const bool of_nic = says(link, "rail");
+  const bool of_pcie = !of_nic && says(link, "nic");
   const std::string kind = of_nic ? "nic" : of_pcie ? "pcie" : "nvlink";
   return result.layout.hardware.spec.topology->parameters.at(kind + "_bandwidth_bytes_per_s");
 }
@@ -183,12 +184,12 @@ TEST_CASE("an order without flushes says what the sums of its replicated stages 
 
 TEST_CASE("a time that a profile lacks leads to its rows that are not used, if there are any") {
   const std::string path =
-      std::string(PENSTOCK_ROOT) + "/tests/scenarios/a_profile_gives_times_between_its_points.json";
+      PENSTOCK_ROOT "/tests/scenarios/a_profile_gives_times_between_its_points.json";
   Layout layout = settle(read_scenario(path, {"/schedule/name=zb-h1"}));
   const auto refusal = [&] { return refused_with<InputError>([&] { run(Layout(layout)); }); };
   const std::string missing = refusal();
-  CHECK(missing.find("_us is missing in layer") != std::string::npos);
-  CHECK(missing.find("profile check") == std::string::npos);
+  CHECK(says(missing, "_us is missing in layer"));
+  CHECK(!says(missing, "profile check"));
   layout.hardware.spec.profile->unused_rows = 2;
   CHECK(refusal() == missing + unused_text(*layout.hardware.spec.profile));
 }

@@ -9,8 +9,7 @@
 namespace penstock::testing {
 namespace {
 
-const std::string llama_file =
-    std::string(PENSTOCK_ROOT) + "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
+const std::string llama_file = PENSTOCK_ROOT "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
 
 // A training of a million seconds at a thousand tokens per second, on 10 devices.
 constexpr Throughput thousand{.samples_per_s = 2, .tokens_per_s = 1000};

@@ -6,12 +6,14 @@
 
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 #include "sim/costs/collective_times.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/stepwise.hpp"
-#include "tests/support/jobs.hpp"
 #include "tests/support/replays.hpp"
 #include "tests/support/system.hpp"
+#include "validate/backends/registry.hpp"
+#include "validate/job/job.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -107,9 +109,10 @@ double busy_us(const Plan& plan, const Costs& costs, const Timeline& timeline) {
 }
 
 Timeline on_cpu_logical(const PricedPlan& priced) {
-  REQUIRE_FALSE(cpu_logical().obstacle(priced));
-  const Job job = penstock::job_of(priced, quick);
-  Timeline timeline = logical_run(job);
+  const BackendEntry& logical = *find_named(backend_entries(), "cpu_logical");
+  REQUIRE_FALSE(logical.obstacle(priced));
+  const Job job = job_of(priced, {.mean_action_ns = 4'000, .least_work_ns = 100'000});
+  Timeline timeline = timeline_of(logical.make(job)->run());
   CHECK(differences(job, timeline) == 0);
   for (Time& end : timeline.end) end = from_us(to_us(end) / job.scale);
   for (Time& begin : timeline.begin) begin = from_us(to_us(begin) / job.scale);

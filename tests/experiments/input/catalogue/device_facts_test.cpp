@@ -7,6 +7,7 @@
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "tests/support/layers.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -58,7 +59,7 @@ bool from_memory(const json& device, const std::vector<const char*>& parts) {
 void check_fact(const json& fact, double value, bool remembered, const std::string& source) {
   CHECK(fact["value"].get<double>() == doctest::Approx(value));
   REQUIRE(fact.contains(remembered ? "assumption" : "source"));
-  if (!remembered) CHECK(fact["source"].get<std::string>().find(source) != std::string::npos);
+  if (!remembered) CHECK(says(fact["source"].get<std::string>(), source));
 }
 
 }  // namespace

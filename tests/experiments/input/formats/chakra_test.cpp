@@ -16,6 +16,7 @@
 #include "tests/support/chakra_replay.hpp"
 #include "tests/support/chakra_runs.hpp"
 #include "tests/support/random_system.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
@@ -158,7 +159,7 @@ TEST_CASE("chakra: fused overlap cells are one node each") {
   std::size_t pairs = 0;
   for (const ReadTrace& trace : written(chakra_run(scenario)).devices) {
     for (const ReadNode& node : trace.nodes) {
-      if (node.name.find('+') == std::string::npos) continue;
+      if (!says(node.name, "+")) continue;
       ++pairs;
       CHECK(node.type == comp_node);
       CHECK(node.duration_micros == 10);  // of F and B the longer
@@ -176,7 +177,7 @@ TEST_CASE("chakra: tied embeddings are exchanged by messages behind the last bac
   std::size_t exchanged = 0;
   for (const ReadTrace& trace : all.devices) {
     for (const ReadNode& node : trace.nodes) {
-      if (node.name.find("TIE") != std::string::npos) {
+      if (says(node.name, "TIE")) {
         ++exchanged;
         CHECK(node.numbers.at("comm_size") == 5000);
       }
@@ -317,7 +318,7 @@ TEST_CASE("chakra: what another rank keeps comes back when it is asked for") {
   for (const ReadTrace& trace : all.devices) {
     for (const ReadNode& node : trace.nodes) {
       if (node.name.find("ASKED_") == 0) ++asked;
-      if (node.name.find("SEND_L") == std::string::npos) continue;
+      if (!says(node.name, "SEND_L")) continue;
       ++sent_back;
       const ReadNode& question = trace.nodes.at(node.data_deps.at(0));
       CHECK(question.name.find("ASKED_") == 0);
@@ -342,13 +343,13 @@ TEST_CASE("chakra: an update waits for what the other copies of its stage have s
     std::size_t asked = 0, updates = 0;
     for (const ReadNode& node : trace.nodes) {
       asked += node.name.starts_with("ASKED_");
-      if (node.name.find('U') == std::string::npos || node.type != comp_node) continue;
+      if (!says(node.name, "U") || node.type != comp_node) continue;
       ++updates;
       const std::set<std::uint64_t> needs(node.data_deps.begin(), node.data_deps.end());
       CHECK(needs.size() == node.data_deps.size());
       std::size_t sums = 0;
       for (const std::uint64_t need : needs) {
-        sums += trace.nodes[need].name.find("REDUCE") != std::string::npos;
+        sums += says(trace.nodes[need].name, "REDUCE");
       }
       CHECK(sums == 2);
     }

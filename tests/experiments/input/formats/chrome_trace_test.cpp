@@ -16,6 +16,7 @@
 #include "sim/plan/lower.hpp"
 #include "sim/report/memory.hpp"
 #include "tests/support/ruled_system.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock {
 namespace {
@@ -332,9 +333,9 @@ TEST_CASE("times are exact decimals and the head says what was run") {
   run.timeline.iteration = 2;
   run.timeline.environment = {{"host", "node \"3\""}};
   const std::string text = text_of(run, "quotes \" and \\, µs,\n\x01 and \xff");
-  CHECK(text.find(R"("ts":0,"dur":4000.001,)") != std::string::npos);
-  CHECK(text.find(R"("dur":1234567.899,)") != std::string::npos);
-  CHECK(text.substr(0, text.find("penstockTimeline")).find("e+") == std::string::npos);
+  CHECK(testing::says(text, R"("ts":0,"dur":4000.001,)"));
+  CHECK(testing::says(text, R"("dur":1234567.899,)"));
+  CHECK(!testing::says(text.substr(0, text.find("penstockTimeline")), "e+"));
   const json trace = json::parse(text);
   CHECK(trace["displayTimeUnit"] == "ns");
   const json& head = trace["otherData"];

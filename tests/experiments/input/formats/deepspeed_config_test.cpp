@@ -213,7 +213,7 @@ TEST_CASE("a launch file goes under /model/command, and a model under /model/fil
                              model + "}";
     return refused_with<InputError>([&] { parse_scenario(text, scratch.path("scenario.json")); });
   };
-  const std::string llama = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json";
+  const std::string llama = PENSTOCK_ROOT "/experiments/models/llama-3.1-8b.json";
   CHECK(refusal(R"({"file": ")" + config + "\"}")
             .ends_with("this file says how a model is trained but not what it is; it goes under "
                        "/model/command"));

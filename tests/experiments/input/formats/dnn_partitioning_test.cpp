@@ -9,6 +9,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -192,8 +193,7 @@ TEST_CASE("dnn-partitioning: a graph that is none is refused with the pointer of
       "/nodes/5: the backward node belongs to no forward node; it needs the colorClass of one, or "
       "edges that lead to one");
   CHECK(refusal_of_model(training.substr(0, training.size() / 2)).starts_with("line "));
-  CHECK(with("\"size\": 64", "\"size\": " + std::string(100000, '[')).find("64 levels") !=
-        std::string::npos);
+  CHECK(says(with("\"size\": 64", "\"size\": " + std::string(100000, '[')), "64 levels"));
 }
 
 TEST_CASE("dnn-partitioning: every recorded graph reads, and its totals are those of its nodes") {

@@ -5,13 +5,14 @@
 #include "experiments/input/formats/graphs/layer_graph.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
 
 /// Which of the recorded files are no model.
 bool is_aside(const std::string& path) {
-  return path.find("/LICENSES/") != std::string::npos || path.ends_with("optima.json");
+  return says(path, "/LICENSES/") || path.ends_with("optima.json");
 }
 
 ModelGraph graph_of(std::uint32_t layers,

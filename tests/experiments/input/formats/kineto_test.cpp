@@ -13,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "tests/support/model_files.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -109,7 +110,7 @@ TEST_CASE(
   REQUIRE(trace.works.size() == 1);
   CHECK(trace.work_names.front() == "k\u00e9 NaN \"N\uFFFDl");
   CHECK(trace.works[0].span == KinetoSpan{1500, 3750});
-  CHECK(kineto_refusal(with_events("Nan")).find("syntax error") != std::string::npos);
+  CHECK(says(kineto_refusal(with_events("Nan")), "syntax error"));
 }
 
 // As Kineto writes it: words as processes, keys twice, lists in arguments, events of no interest.

@@ -9,14 +9,14 @@
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/run/recordings.hpp"
 #include "experiments/run/run.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
 
 using nlohmann::json;
 
-const std::string llama =
-    std::string(PENSTOCK_ROOT) + "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
+const std::string llama = PENSTOCK_ROOT "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
 
 /// A schedule with fused cells where it has any, and two chunks.
 std::vector<std::string> two_chunks_of(const char* schedule) {
@@ -95,7 +95,7 @@ TEST_CASE("a trace without costs leaves out the bytes of transfers and keeps the
   std::string text;
   write_chrome_trace(run.plan, {}, run.timeline, run.title,
                      [&](std::string_view piece) { text += piece; });
-  CHECK(text.find(",\"bytes\":") == std::string::npos);
+  CHECK(!says(text, ",\"bytes\":"));
   CHECK(recording_in_trace(text).timeline == run.timeline);
 }
 

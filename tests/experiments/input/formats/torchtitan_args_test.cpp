@@ -4,6 +4,7 @@
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -111,7 +112,7 @@ TEST_CASE(
     CHECK(file.notes.front().starts_with(
         "the config that the command names is not read; defaults of torchtitan are assumed for "
         "--activation_checkpoint.mode, "));
-    CHECK(file.notes.front().find("--parallelism.tensor_parallel_degree") != std::string::npos);
+    CHECK(says(file.notes.front(), "--parallelism.tensor_parallel_degree"));
     CHECK(titan(names + "--parallelism.pipeline_parallel_degree 2").microbatches == std::nullopt);
   }
   CHECK(titan("").microbatch == 8);

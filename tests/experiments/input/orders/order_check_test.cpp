@@ -8,6 +8,7 @@
 #include "experiments/input/orders/torch_comms.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -96,7 +97,7 @@ TEST_CASE("a byte order mark is read, and no release of PyTorch does") {
       {});
   REQUIRE(check.facts);
   CHECK(check.facts->torch.empty());
-  CHECK(check.facts->torch_note.find("byte order mark") != std::string::npos);
+  CHECK(says(check.facts->torch_note, "byte order mark"));
 }
 
 TEST_CASE("a last rank without actions counts") {

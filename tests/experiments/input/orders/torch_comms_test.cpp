@@ -14,7 +14,6 @@
 #include "experiments/input/orders/order_check.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
-#include "tests/support/draws.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
@@ -35,6 +34,10 @@ std::optional<Example> example_of(const ScheduleEntry& entry, std::uint32_t rank
   } catch (const RuleError&) {
     return std::nullopt;
   }
+}
+
+std::uint32_t from_to(std::uint32_t first, std::uint32_t last) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(first, last + 1));
 }
 
 /// A rule at random sizes that it allows; of its order what the notation can carry.

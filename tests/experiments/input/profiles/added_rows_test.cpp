@@ -4,6 +4,7 @@
 
 #include "experiments/input/profiles/profile_standing.hpp"
 #include "tests/support/profile_rows.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -29,12 +30,12 @@ TEST_CASE("added rows are counted by state, with the reason of each that is not 
         "its samples are 30.0 % from their median, more than 10.0 %");
   CHECK(document["reasons"]["its samples are … % from their median, more than 10.0 %"] == 1);
   const std::string text = added_rows_text(added);
-  CHECK(text.find("\n  1 row: its samples are … % from") != std::string::npos);
+  CHECK(says(text, "\n  1 row: its samples are … % from"));
   CHECK(text.find("3 rows added to ") == 0);
-  CHECK(text.find(": 1 valid, 1 suspect, 1 retired\n") != std::string::npos);
-  CHECK(text.find("30.0 % from their median") != std::string::npos);
-  CHECK(text.find("penstock profile check ") != std::string::npos);
-  CHECK(text.find("penstock calibrate -o ") != std::string::npos);
+  CHECK(says(text, ": 1 valid, 1 suspect, 1 retired\n"));
+  CHECK(says(text, "30.0 % from their median"));
+  CHECK(says(text, "penstock profile check "));
+  CHECK(says(text, "penstock calibrate -o "));
 }
 
 TEST_CASE("of added rows that are all valid, their number is all there is to say") {

@@ -8,6 +8,7 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
@@ -136,8 +137,8 @@ TEST_CASE("another version of the format is refused as such") {
 TEST_CASE("unknown names are refused with the known ones") {
   CHECK(scenario_with("/schedule/name=1f1b-flush") ==
         "s.json: /schedule/name: unknown name \"1f1b-flush\"; " + known_schedules);
-  CHECK(known_schedules.find("1f1b, ") != std::string::npos);
-  CHECK(known_schedules.find("gpipe, ") != std::string::npos);
+  CHECK(says(known_schedules, "1f1b, "));
+  CHECK(says(known_schedules, "gpipe, "));
   CHECK(scenario_with("/hardware/name=h100-sxm")
             .starts_with("s.json: /hardware/name: unknown name \"h100-sxm\"; did you mean "
                          "\"h100-sxm5-80gb\"? known: "));
@@ -370,7 +371,7 @@ TEST_CASE("nesting without end is refused, not followed") {
   CHECK(outcome_of(deep) == "s.json: it is nested more than 64 levels deep");
   CHECK(outcome_of(deep + std::string(2'000'000, ']')) ==
         "s.json: it is nested more than 64 levels deep");
-  CHECK(outcome_of("{\"expect\": " + deep).find("nested more than 64 levels") != std::string::npos);
+  CHECK(says(outcome_of("{\"expect\": " + deep), "nested more than 64 levels"));
   CHECK(scenario_with("/expect/x=" + std::string(100, '[') + std::string(100, ']')) ==
         "usage: --set /expect/x=" + std::string(100, '[') + std::string(100, ']') +
             ": it is nested more than 64 levels deep");

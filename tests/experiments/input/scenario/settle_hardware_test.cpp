@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"

@@ -9,6 +9,7 @@
 #include "sim/base/error.hpp"
 #include "tests/support/megatron_arguments.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -106,9 +107,8 @@ TEST_CASE("the note says which stack prices kernels; an unknown one is refused")
   const Layout layout = stack_layout({});
   REQUIRE_FALSE(layout.notes.empty());
   CHECK(layout.notes.front().starts_with("stack megatron-bridge-2025 (the default with zero 0)"));
-  CHECK(refused_with<InputError>([] {
-          stack_with({"/hardware/stack=megatron-2023"});
-        }).find("did you mean \"megatron-202") != std::string::npos);
+  CHECK(says(refused_with<InputError>([] { stack_with({"/hardware/stack=megatron-2023"}); }),
+             "did you mean \"megatron-202"));
 }
 
 TEST_CASE("a scenario may state constants of a stack itself") {

@@ -11,8 +11,7 @@
 namespace penstock::testing {
 namespace {
 
-const std::string llama_file =
-    std::string(PENSTOCK_ROOT) + "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
+const std::string llama_file = PENSTOCK_ROOT "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
 
 std::string plan_of(const std::vector<std::string>& settings, std::size_t jobs) {
   const Scenario scenario = read_scenario(llama_file, settings);
@@ -104,7 +103,7 @@ TEST_CASE("layout --from writes scenarios that run as it says, from another fold
   const Desk desk;
   std::filesystem::create_directories(desk.path("in"));
   std::filesystem::create_directories(desk.path("models"));
-  std::filesystem::copy_file(std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
+  std::filesystem::copy_file(PENSTOCK_ROOT "/experiments/models/llama-3.1-8b.json",
                              desk.path("models/llama-3.1-8b.json"));
   std::filesystem::copy_file(llama_file, desk.path("in/s.json"));
   const std::vector<std::string> asked{"layout",   "--from", "in/s.json", "-o",

@@ -15,6 +15,7 @@
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/plans.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -30,7 +31,7 @@ std::vector<std::string> split(const std::string& line) {
 
 /// The rows of a table of a paper, by column.
 std::vector<Row> rows_of(const std::string& name) {
-  std::istringstream stream(read_file(std::string(PENSTOCK_ROOT) + "/experiments/papers/" + name));
+  std::istringstream stream(read_file(PENSTOCK_ROOT "/experiments/papers/" + name));
   std::vector<std::string> columns;
   std::vector<Row> rows;
   for (std::string line; std::getline(stream, line);) {
@@ -240,7 +241,7 @@ TEST_CASE("frameworks: no layout of a plan breaks a rule, and one line says what
     CHECK(why_not_in(framework, task, gain->best->choice) == gain->why);
     CHECK(*gain->share > 0);
     CHECK(gain->why.starts_with(framework.name));
-    CHECK(gain_text(plan, gain).find("; a layout beyond that would gain ") != std::string::npos);
+    CHECK(says(gain_text(plan, gain), "; a layout beyond that would gain "));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "sim/base/error.hpp"
 #include "tests/support/plans.hpp"
+#include "tests/support/says.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
@@ -75,8 +76,7 @@ TEST_CASE("planner: layers are restricted by number, and other recomputations le
     CHECK(one.choice.recompute == "full");
     CHECK((one.choice.layers == 2 || one.choice.layers == 3));
   }
-  CHECK(text_of(plan.best()->choice).find("recomputation of 2 layers a stage") !=
-        std::string::npos);
+  CHECK(says(text_of(plan.best()->choice), "recomputation of 2 layers a stage"));
   const LayoutPlan offloaded =
       planned(task, {.space = {.only = Restrictions({"/offload/layers=5"})}});
   REQUIRE_FALSE(offloaded.fitting.empty());
@@ -85,7 +85,7 @@ TEST_CASE("planner: layers are restricted by number, and other recomputations le
     CHECK(one.choice.recompute == "none");
     run_of(task, one);
   }
-  CHECK(text_of(offloaded.best()->choice).find("offload of 5 layers a stage") != std::string::npos);
+  CHECK(says(text_of(offloaded.best()->choice), "offload of 5 layers a stage"));
 }
 
 TEST_CASE("planner: settings that some layouts alone take are left out of the others") {

@@ -92,8 +92,7 @@ TEST_CASE("step split: fused cells compute once, and leave a bubble") {
 }
 
 TEST_CASE("step split: the bubble of 1F1B is at least that of equal stages") {
-  const SplitCase one =
-      split_of({.pipeline = 4, .microbatches = 8});
+  const SplitCase one = split_of({.pipeline = 4, .microbatches = 8});
   const double share = one.of(StepPart::bubble) / one.step_us();
   CHECK(share > 3.0 / 11);
   CHECK(share < 0.5);

@@ -6,6 +6,7 @@
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock {
 namespace {
@@ -141,8 +142,8 @@ TEST_CASE("describe: what predicts further tokens is counted apart") {
 
 TEST_CASE("describe: layers that are alike share a row, and a model by times has sums of times") {
   const std::string text = description_text(describe(parse_model_file(config), {.sequence = 256}));
-  CHECK(text.find("block 0 … block 1") != std::string::npos);
-  CHECK(text.find("x 2") != std::string::npos);
+  CHECK(testing::says(text, "block 0 … block 1"));
+  CHECK(testing::says(text, "x 2"));
   const std::string graph =
       "node1 -- a -- forward_compute_time=1.5, backward_compute_time=2, activation_size=4, "
       "parameter_size=8\nnode2 -- b -- forward_compute_time=0.5, backward_compute_time=3, "
@@ -173,10 +174,10 @@ TEST_CASE("describe: a script with any bytes is described as JSON, its excerpts 
   const auto model = described(script);
   CHECK(model["format"] == "megatron-args");
   const std::string text = model.dump();  // would throw for half a character
-  CHECK(text.find("--" + accents.substr(0, 58) + "…") != std::string::npos);
-  CHECK(text.find("--x" + accents.substr(0, 56) + "…") != std::string::npos);
-  CHECK(text.find("--��") != std::string::npos);
-  CHECK(text.find("--optimizer �: ") != std::string::npos);
+  CHECK(testing::says(text, "--" + accents.substr(0, 58) + "…"));
+  CHECK(testing::says(text, "--x" + accents.substr(0, 56) + "…"));
+  CHECK(testing::says(text, "--��"));
+  CHECK(testing::says(text, "--optimizer �: "));
 }
 
 }  // namespace penstock

@@ -10,7 +10,7 @@
 namespace penstock::testing {
 namespace {
 
-const std::string folder = std::string(PENSTOCK_ROOT) + "/experiments/scenarios/";
+const std::string folder = PENSTOCK_ROOT "/experiments/scenarios/";
 
 Scenario llama(const std::vector<std::string>& settings = {}) {
   return read_scenario(folder + "llama_8b_on_a_dgx_h100.json", settings);

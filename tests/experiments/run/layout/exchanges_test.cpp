@@ -49,14 +49,14 @@ std::string in_order_of(const std::string& file) {
                   fmt::format(R"("file": "{}")", file));
 }
 
-double step_us(const std::string& scenario, const ExpertSettings& settings = {}) {
+double run_us(const std::string& scenario, const ExpertSettings& settings = {}) {
   const RunResult result = run(parse_scenario(scenario, "s.json", settings));
   REQUIRE(result.report);
   return to_us(result.report->makespan);
 }
 
 double exchanged_step_us(const ExpertSettings& settings) {
-  return step_us(experts_by_kind, settings);
+  return run_us(experts_by_kind, settings);
 }
 
 std::string exchange_refusal(const ExpertSettings& settings) {
@@ -125,8 +125,8 @@ TEST_CASE("exchanges apart: an order with its EXCHANGEs runs from its file as it
   const Layout read = settle(parse_scenario(text, "s.json", {written[0]}));
   CHECK(read.partition.stages == made.partition.stages);
   CHECK(read.placement == made.placement);
-  CHECK(step_us(text, {written[0]}) == exchanged_step_us(apart_and(written)));
-  CHECK(step_us(text, {"/schedule/communication=implicit"}) ==
+  CHECK(run_us(text, {written[0]}) == exchanged_step_us(apart_and(written)));
+  CHECK(run_us(text, {"/schedule/communication=implicit"}) ==
         exchanged_step_us(apart_and({written[1], written[2]})));
 }
 
@@ -138,10 +138,10 @@ TEST_CASE(
   CHECK(csv.starts_with("0F0,0EXCHANGE_F0,1F0,1EXCHANGE_F0,2F0,"));
   CHECK_FALSE(says(csv, "SEND"));
   const std::string text = in_order_of(scratch.file("order.csv", csv));
-  CHECK(step_us(text) == exchanged_step_us(apart_and({})));
+  CHECK(run_us(text) == exchanged_step_us(apart_and({})));
   const std::string written = "/schedule/communication=written";
-  CHECK(step_us(text, {written}) == exchanged_step_us(apart_and({written})));
-  CHECK_THROWS_WITH(step_us(text, {"/schedule/exchanges=inside"}),
+  CHECK(run_us(text, {written}) == exchanged_step_us(apart_and({written})));
+  CHECK_THROWS_WITH(run_us(text, {"/schedule/exchanges=inside"}),
                     doctest::Contains("has EXCHANGEs"));
 }
 
@@ -189,11 +189,11 @@ TEST_CASE("exchanges apart: stages that state them, within a rank, beside anothe
   const Scratch scratch;
   const auto step = [&](const std::string& order, const std::string& more) {
     const std::string file = scratch.file("order.csv", order);
-    return step_us(fmt::format(R"({{"model": {{"stages": [
+    return run_us(fmt::format(R"({{"model": {{"stages": [
             {{"forward_us": 10, "backward_us": 20, "exchange_us": 6}},
             {{"forward_us": 10, "backward_us": 20}}]}},
             "schedule": {{"file": "{}"}} {}}})",
-                               file, more));
+                              file, more));
   };
   const std::string alone = "0F0,1F0,1B0,0B0\n", beside = "0F0,0F1,1F0,1F1,1B0,1B1,0B0,0B1\n";
   CHECK(step(alone, "") == 10 + 6 + 10 + 20 + 6 + 20);

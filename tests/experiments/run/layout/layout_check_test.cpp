@@ -16,9 +16,7 @@
 namespace penstock::testing {
 namespace {
 
-Layout settled(const std::string& name) {
-  return settle(read_scenario(std::string(PENSTOCK_ROOT) + "/" + name));
-}
+Layout settled(const std::string& name) { return settle(read_scenario(PENSTOCK_ROOT "/" + name)); }
 
 /// Why a layout is refused after a change, without the name of its file: by `run` and by a chain.
 std::string refused_after(const Layout& layout, const std::function<void(Layout&)>& change) {

@@ -131,7 +131,7 @@ TEST_CASE("modules: what a device of the next stage receives is that of one pipe
 TEST_CASE("modules: an encoder whose copies are all in one tensor group sums over its links") {
   const auto scenario = [](const char* parallel, std::uint32_t devices) {
     return read_scenario(
-        std::string(PENSTOCK_ROOT) + "/experiments/scenarios/qwen3_vl_8b_on_a_dgx_h100.json",
+        PENSTOCK_ROOT "/experiments/scenarios/qwen3_vl_8b_on_a_dgx_h100.json",
         {fmt::format("/hardware/devices={}", devices), fmt::format("/parallel={}", parallel),
          R"(/modules={"vision":{"devices":"shared","order":"first","tensor":1}})"});
   };

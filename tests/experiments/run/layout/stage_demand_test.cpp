@@ -13,8 +13,8 @@ double task_us(const System& system, const char* task) {
   return to_us(priced(system, plan).duration[plan.work[task_of(plan, task)]]);
 }
 
-/// A stage whose F takes 7 us, I 1 and W 2, with 8 bytes on 4 devices at 1 us a byte: 6 us to gather
-/// them, and as much to sum gradients of the same size.
+/// A stage whose F takes 7 us, I 1 and W 2, with 8 bytes on 4 devices at 1 us a byte: 6 us to
+/// gather them, and as much to sum gradients of the same size.
 System sharded_stage() {
   Layer stage = stage_of(7, 1, 2);
   stage.parameter_bytes = 8;
@@ -53,8 +53,8 @@ TEST_CASE(
 }
 
 TEST_CASE("collectives of a pass slow its work down, and its work slows them down") {
-  // F computes 3 us at half its speed while 6 are gathered, and 4 more; I 1 us within its 6; the sum
-  // takes 6 * 1.5 beside W.
+  // F computes 3 us at half its speed while 6 are gathered, and 4 more; I 1 us within its 6; the
+  // sum takes 6 * 1.5 beside W.
   System system = sharded_stage();
   system.training.slows = {.compute = 2};
   CHECK(task_us(system, "0F0") == 6 + 4);

@@ -8,6 +8,7 @@
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "tests/support/megatron_arguments.hpp"
 #include "tests/support/model_files.hpp"
+#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -54,10 +55,11 @@ TEST_CASE("Megatron-LM: layers that its script has no arguments for leave the ov
         "attention with gate");
   CHECK(missing({"mamba2", {}, ""}) == "mamba2");
   TrainingLaunch launch = launch_of_counts({2, 2});
-  CHECK(bridge_overrides(launch).find("No script") == std::string::npos);
+  CHECK(!says(bridge_overrides(launch), "No script"));
   launch.model.blocks[1].parts = {{"gated_delta", {}, ""}};
-  CHECK(bridge_overrides(launch).find("# No script for Megatron-LM: Penstock has no arguments for "
-                                      "gated_delta.") != std::string::npos);
+  CHECK(says(bridge_overrides(launch),
+             "# No script for Megatron-LM: Penstock has no arguments for "
+             "gated_delta."));
   launch.model.blocks[1].parts = {{"vision_block", {}, ""}};
   CHECK(pipeline_layout(launch) == "E|tL");  // an encoder has no letter
 }
@@ -110,7 +112,7 @@ TEST_CASE("Megatron-LM: a window of the whole sequence is left out of a script")
   launch.model = parse_model_file(least + "--window-size 63,0").spec;  // 64 with its own token
   const auto has_window = [&](double sequence) {
     launch.command.sequence = sequence;
-    return megatron_script(launch).find("--window-size") != std::string::npos;
+    return says(megatron_script(launch), "--window-size");
   };
   CHECK(has_window(65));
   CHECK_FALSE(has_window(64));
@@ -139,7 +141,7 @@ TEST_CASE("Megatron-LM: tokens go to experts as the layout says, and flex needs 
   launch.model.blocks[1].parts = {{"moe", {}, ""}};
   const auto overrides_have = [&](const char* type) {
     const std::string key = "  moe_token_dispatcher_type: ";
-    return bridge_overrides(launch).find(key + type) != std::string::npos;
+    return says(bridge_overrides(launch), key + type);
   };
   launch.command.dispatcher = TokenDispatch::deduplicated;
   CHECK(overrides_have("\"alltoall\""));
@@ -172,7 +174,7 @@ TEST_CASE("Megatron-Bridge: overrides state what the arguments state") {
         "  recompute_modules: [moe_act,layernorm]\n", "ddp:\n",
         "  use_distributed_optimizer: true\n", "train:\n  micro_batch_size: 1\n"}) {
     CAPTURE(line);
-    CHECK(text.find(line) != std::string::npos);
+    CHECK(says(text, line));
   }
 }
 
@@ -181,48 +183,42 @@ TEST_CASE("Megatron-Bridge: overrides undo what a recipe may state and the layou
   launch.command.sequence = 4096;
   launch.command.dtype = "fp8";
   launch.command.zero = 0;
-  const auto has = [](const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-  };
   const std::string plain = bridge_overrides(launch);
   for (const char* name : {"virtual_pipeline_model_parallel_size", "pipeline_model_parallel_layout",
                            "recompute_granularity", "recompute_method", "recompute_num_layers",
                            "recompute_modules", "num_layers_in_first_pipeline_stage"}) {
     CAPTURE(name);
-    CHECK(has(plain, std::string("\n  ") + name + ": null\n"));
+    CHECK(says(plain, std::string("\n  ") + name + ": null\n"));
   }
-  CHECK(has(plain, "\n  cpu_offloading: false\n"));
-  CHECK(has(plain, "dataset:\n  seq_length: 4096\n"));
-  CHECK(has(plain, "optimizer:\n  optimizer: \"adam\"\n  use_distributed_optimizer: false\n"));
-  CHECK(has(plain, "ddp:\n  use_distributed_optimizer: false\n"));
-  CHECK(has(plain, "# Precision is the recipe's mixed_precision; this layout has fp8."));
-  CHECK_FALSE(has(plain, "# No argument"));
+  CHECK(says(plain, "\n  cpu_offloading: false\n"));
+  CHECK(says(plain, "dataset:\n  seq_length: 4096\n"));
+  CHECK(says(plain, "optimizer:\n  optimizer: \"adam\"\n  use_distributed_optimizer: false\n"));
+  CHECK(says(plain, "ddp:\n  use_distributed_optimizer: false\n"));
+  CHECK(says(plain, "# Precision is the recipe's mixed_precision; this layout has fp8."));
+  CHECK_FALSE(says(plain, "# No argument"));
   launch.command.optimizer = Optimizer::none;
   launch.command.chunks = 2;
   launch.command.recompute = RecomputeMode::full;
   const std::string other = bridge_overrides(launch);
-  CHECK(has(other, "# No argument says: /memory/optimizer=none\n"));
-  CHECK(has(other, "\n  virtual_pipeline_model_parallel_size: 2\n"));
-  CHECK(has(other, "\n  recompute_granularity: \"full\"\n  recompute_method: \"uniform\"\n"));
-  CHECK(has(other, "\n  recompute_modules: null\n"));
-  CHECK_FALSE(has(megatron_script(launch), "null"));
+  CHECK(says(other, "# No argument says: /memory/optimizer=none\n"));
+  CHECK(says(other, "\n  virtual_pipeline_model_parallel_size: 2\n"));
+  CHECK(says(other, "\n  recompute_granularity: \"full\"\n  recompute_method: \"uniform\"\n"));
+  CHECK(says(other, "\n  recompute_modules: null\n"));
+  CHECK_FALSE(says(megatron_script(launch), "null"));
 }
 
 TEST_CASE("Megatron: gathers overlap only beside sums, and overrides state what is left out") {
   TrainingLaunch launch = launch_of_counts({2, 2});
   launch.command.overlap_gathers = true;
-  const auto has = [](const std::string& text, const char* part) {
-    return text.find(part) != std::string::npos;
-  };
-  CHECK(has(megatron_script(launch), "--overlap-grad-reduce \\\n  --overlap-param-gather"));
-  CHECK(has(bridge_overrides(launch), "  overlap_param_gather: true\n"));
+  CHECK(says(megatron_script(launch), "--overlap-grad-reduce \\\n  --overlap-param-gather"));
+  CHECK(says(bridge_overrides(launch), "  overlap_param_gather: true\n"));
   launch.overlaps_sums = false;
   const std::string script = megatron_script(launch), overrides = bridge_overrides(launch);
-  CHECK_FALSE(has(script, "\n  --overlap-"));
-  CHECK(has(script, "\n# No argument says: /parallel/overlap_gathers=true without"));
+  CHECK_FALSE(says(script, "\n  --overlap-"));
+  CHECK(says(script, "\n# No argument says: /parallel/overlap_gathers=true without"));
   for (const char* key : {"overlap_grad_reduce", "overlap_param_gather", "sequence_parallel"}) {
     CAPTURE(key);
-    CHECK(has(overrides, (std::string("  ") + key + ": false\n").c_str()));
+    CHECK(says(overrides, std::string("  ") + key + ": false\n"));
   }
 }
 
