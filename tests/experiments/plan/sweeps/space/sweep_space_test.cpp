@@ -35,6 +35,10 @@ std::string all_text(const SweepSpace& space) {
   return text;
 }
 
+std::string space_refusal(const std::vector<std::string>& axes) {
+  return refused_with<UsageError>([&] { SweepSpace(request_with(axes)); });
+}
+
 SweepRequest with_condition(const std::string& condition) {
   SweepRequest request = request_with({"/p=2,4", "/m=1..4"});
   request.conditions.push_back(condition_of(condition, request.axes));
@@ -96,11 +100,8 @@ TEST_CASE("sweep space: a pointer varies once") {
 }
 
 TEST_CASE("sweep space: an axis has each value once, pointers that vary together each pair") {
-  const auto refusal = [](const std::string& axis) {
-    return refused_with<UsageError>([&] { SweepSpace(request_with({axis})); });
-  };
-  CHECK(refusal("/m=8,4,8") == "--vary /m=8,4,8: /m has 8 twice; give each value once");
-  CHECK(refusal("/p=2,4,2&/t=1,1,1") ==
+  CHECK(space_refusal({"/m=8,4,8"}) == "--vary /m=8,4,8: /m has 8 twice; give each value once");
+  CHECK(space_refusal({"/p=2,4,2&/t=1,1,1"}) ==
         "--vary /p=2,4,2&/t=1,1,1: /p & /t has 2 & 1 twice; give each value once");
   CHECK(SweepSpace(request_with({"/p=2,4,2&/t=1,1,2"})).size() == 3);
 }
@@ -112,9 +113,8 @@ TEST_CASE("sweep space: no axis overwrites what varies before it") {
     CHECK_THROWS_AS(SweepSpace(request_with({earlier, later})), UsageError);
     CHECK_NOTHROW(SweepSpace(request_with({later, earlier})));
   }
-  CHECK(refused_with<UsageError>([] {
-          SweepSpace(request_with({"/a/b=1,2", "/a=3"}));
-        }) == "--vary /a=3: /a overwrites /a/b, which varies before it; give /a first");
+  CHECK(space_refusal({"/a/b=1,2", "/a=3"}) ==
+        "--vary /a=3: /a overwrites /a/b, which varies before it; give /a first");
   CHECK_NOTHROW(SweepSpace(request_with({"/a/b=1", "/a/bc=2", "/a/c/b=3", "/a/c/d=4"})));
 }
 
@@ -170,15 +170,12 @@ TEST_CASE("sweep space: the first 64 Sobol points fall into different 64ths of e
 }
 
 TEST_CASE("sweep space: what an option says that cannot be is refused with its text") {
-  const auto refusal = [](const std::vector<std::string>& axes) {
-    return refused_with<UsageError>([&] { SweepSpace(request_with(axes)); });
-  };
-  CHECK(refusal({"/x=0.5..1.5"}) ==
+  CHECK(space_refusal({"/x=0.5..1.5"}) ==
         "--vary /x=0.5..1.5: /x has no steps; give 0.5..1.5:STEP, 0.5..1.5*FACTOR or --sample N");
-  CHECK(refusal({"/a=1,2&/b=3"}) ==
+  CHECK(space_refusal({"/a=1,2&/b=3"}) ==
         "--vary /a=1,2&/b=3: /a has 2 values and /b has 1; those that go together have equally "
         "many");
-  CHECK(refusal({"/a=1..1000000", "/b=1..1000000"}) ==
+  CHECK(space_refusal({"/a=1..1000000", "/b=1..1000000"}) ==
         "--vary /b=1..1000000: there are more than 1000000000 configurations");
   const Scratch scratch;
   SweepArguments arguments{.file = scratch.file("s.json", "{}"),
