@@ -9,7 +9,6 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
-#include "tests/support/says.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -159,8 +158,6 @@ TEST_CASE("dnn-partitioning: what does not fit is refused with its pointer") {
         "/nodes/0/fpgaLatency: -2 is not a number from 0 to 1000000000");
   CHECK(with("\"fpgaLatency\": 2", "\"fpgaLatency\": \"2\"")
             .starts_with("/nodes/0/fpgaLatency: \"2\" is not "));
-  CHECK(with("\"fpgaLatency\": 2", "\"fpgaLatency\": 1e999").starts_with("/nodes/0/fpgaLatency: "));
-  CHECK(with("\"fpgaLatency\": 2", "\"fpgaLatency\": NaN").starts_with("line 3, column "));
   CHECK(with("\"fpgaLatency\": 2,", "") == "/nodes/0/fpgaLatency: \"fpgaLatency\" is missing");
   CHECK(with("\"size\": 1000", "\"size\": 1e19").starts_with("/nodes/0/size: 1e+19 is not "));
   CHECK(with("\"id\": 5", "\"id\": 3") ==
@@ -193,7 +190,6 @@ TEST_CASE("dnn-partitioning: a graph that is none is refused with the pointer of
       "/nodes/5: the backward node belongs to no forward node; it needs the colorClass of one, or "
       "edges that lead to one");
   CHECK(refusal_of_model(training.substr(0, training.size() / 2)).starts_with("line "));
-  CHECK(says(with("\"size\": 64", "\"size\": " + std::string(100000, '[')), "64 levels"));
 }
 
 TEST_CASE("dnn-partitioning: every recorded graph reads, and its totals are those of its nodes") {

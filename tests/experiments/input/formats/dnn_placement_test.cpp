@@ -62,8 +62,6 @@ TEST_CASE("dnn-placement: what does not fit is refused with its pointer") {
   CHECK(refusal_of_model(R"({"fpgas": {"0": [1]}})") == "/fpgas: an object is not a list");
   CHECK(refusal_of_model(R"({"fpgas": [7]})") == "/fpgas/0: 7 is not an object");
   CHECK(refusal_of_model(placed_graph.substr(0, 70)).starts_with("line 3, column "));
-  CHECK(dnn_placement_with("\"maxLoad\": 3", "\"maxLoad\": 3, \"maxLoad\": 4") ==
-        "/maxLoad: duplicate key");
 }
 
 TEST_CASE("placed layers: stages by ids become stages by layers, backward nodes left out") {
