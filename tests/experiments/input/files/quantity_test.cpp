@@ -136,8 +136,6 @@ TEST_CASE("bandwidths of commands take units") {
   const auto with_unit = codec_over("2000GB/s");
   CHECK(with_unit.code == 0);
   CHECK(with_unit.output == codec_over("2e12").output);
-  CHECK(codec_over("0").errors.starts_with(
-      "penstock: error: --bandwidth is 0: expected a number above 0, at most 1e18"));
 }
 
 }  // namespace penstock::testing

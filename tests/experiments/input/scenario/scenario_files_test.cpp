@@ -58,8 +58,6 @@ TEST_CASE("an order from a file lies beside its scenario, and its faults name th
         "s.json: /schedule/group: unknown key; an order from a file takes no options of a rule");
   CHECK(outcome(good, {"/partition/ranks=[[0],[1]]"}) ==
         "s.json: /partition/ranks: an order from a file brings its own placement");
-  CHECK(outcome(good, {"/schedule/chains=[[0]]"}) ==
-        "s.json: /schedule/chains: stage 1 is in no chain; each stage belongs to one");
   CHECK(outcome(good, {"/schedule/chains=[[0,1,2]]"}) ==
         "s.json: /schedule/chains: chain 0 names stage 2; stages are 0 to 1");
   // Numbers with a gap: two microbatches, not three.

@@ -216,14 +216,6 @@ TEST_CASE("search --recompute: some activations are kept, and the scenario writt
   }
 }
 
-TEST_CASE("search --recompute: nothing to choose is wrong input") {
-  const Desk desk;
-  desk.file("s.json", scenario("zb-h1", 2, 1, 2, 0));
-  const ProgramRun done = desk.run({"search", "s.json", "--recompute"});
-  CHECK(done.code == 3);
-  CHECK(says(done.errors, "/recompute: nothing is recomputed"));
-}
-
 TEST_CASE("search: a backward stated only as a whole stays whole") {
   const Desk desk;
   desk.file("s.json", scenario_plain);

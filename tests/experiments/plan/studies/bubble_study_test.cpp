@@ -101,9 +101,6 @@ TEST_CASE("bubble study: each of the three definitions, the closed form in the s
 TEST_CASE("bubble study: lists that name nothing are refused, with what is known") {
   CHECK_THROWS_WITH_AS(schedules_in("1f1b,zb-h3"), doctest::Contains("known: "), UsageError);
   CHECK_THROWS_AS(schedules_in("interleaved-1f1b:x"), UsageError);
-  CHECK_THROWS_WITH_AS(plot_of("zb-h1:2", "4", 4),
-                       "--schedules zb-h1:2: needs 1 chunk per rank, got 2: write zb-h1:1",
-                       UsageError);
   CHECK_THROWS_WITH_AS(bubble_kind_of("over_idea"),
                        "--bubble: unknown \"over_idea\"; did you mean \"over_ideal\"? known: "
                        "of_makespan, over_ideal, of_longest_span",
