@@ -4,20 +4,9 @@
 #include "tests/support/scratch.hpp"
 #include "tests/support/small_scenarios.hpp"
 
-// Files of scenarios and orders that cannot be read, or hold what cannot be.
+// Orders from files, sound ones and those that cannot be.
 
 namespace penstock::testing {
-
-TEST_CASE("a file that cannot be read is refused with its name") {
-  const Scratch scratch;
-  const auto refusal = [](const std::string& path) {
-    return refused_file(path, [&] { read_scenario(path); });
-  };
-  CHECK(refusal(scratch.path("missing.json")) == "cannot open: No such file or directory");
-  CHECK(refusal(scratch.path("")) == "is a folder, not a file");
-  CHECK(refusal(scratch.file("empty.json", "")) == "the file is empty; a JSON document is needed");
-  CHECK(refusal(scratch.file("good.json", scenario_plain)) == "accepted");
-}
 
 TEST_CASE("an order from a file lies beside its scenario, and its faults name that file") {
   const Scratch scratch;
@@ -41,10 +30,6 @@ TEST_CASE("an order from a file lies beside its scenario, and its faults name th
   CHECK(outcome("") == "order.csv: the file is empty; an order has one row per rank");
   CHECK(outcome("0F0,0B0\n") ==
         "s.json: /model/stages: it has 2 stages, but the schedule has 1 model stage on 1 rank");
-  CHECK(outcome(good, {"/schedule/file=missing.csv"}) ==
-        "missing.csv: cannot open: No such file or directory; \"missing.csv\" of /schedule/file is "
-        "relative to the folder of " +
-            path);
   CHECK(outcome(good, {"/parallel/pipeline=3"}) ==
         "s.json: /parallel/pipeline: it is 3, but the order has 2 rows");
   CHECK(outcome(good, {"/hardware/devices=3"}) ==
