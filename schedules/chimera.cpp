@@ -169,7 +169,7 @@ Schedule concatenated(std::uint32_t ranks, const ScheduleOptions& options) {
   Schedule schedule(ranks);
   for (Rank rank : Numbers<Rank>(ranks)) {
     auto& row = rows[index(rank)];
-    std::ranges::sort(row, [](const Slotted& a, const Slotted& b) { return a.slot < b.slot; });
+    std::ranges::sort(row, {}, &Slotted::slot);
     for (const Slotted& entry : row) schedule.on(rank).push_back(entry.action);
   }
   return schedule;

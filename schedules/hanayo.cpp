@@ -75,8 +75,8 @@ class Waves {
   /// Starts the action that the rule picks for a rank; false when none is ready.
   bool start_next(Rank rank) {
     const auto& stages = stages_of_[index(rank)];
-    const auto back = std::find_if(stages.begin(), stages.end(),
-                                   [&](Stage stage) { return backward_ready(index(stage)); });
+    const auto back =
+        std::ranges::find_if(stages, [&](Stage stage) { return backward_ready(index(stage)); });
     if (back != stages.end()) {
       start(rank, Pass::backward, *back, progress_[index(*back)].backwards++);
       return true;

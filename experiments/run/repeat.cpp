@@ -63,7 +63,7 @@ Distribution distribution_of(std::vector<std::optional<Time>> makespans) {
   for (const auto& makespan : distribution.makespans) {
     if (makespan) distribution.sorted.push_back(*makespan);
   }
-  std::sort(distribution.sorted.begin(), distribution.sorted.end());
+  std::ranges::sort(distribution.sorted);
   if (!distribution.sorted.empty()) find_mean(distribution);
   return distribution;
 }

@@ -31,8 +31,8 @@ void check_profile(const Layout& layout) {
   if (!profile) return;
   const ProfileLookup lookup(*profile);
   const auto& layers = layout.model.layers;
-  const bool speaks = std::any_of(layers.begin(), layers.end(),
-                                  [&](const Layer& layer) { return !lookup.find(layer).empty(); });
+  const bool speaks =
+      std::ranges::any_of(layers, [&](const Layer& layer) { return !lookup.find(layer).empty(); });
   if (speaks) return check_rows(*profile, layout.model, layout.allows_stale);
   throw InputError("/hardware/profile",
                    fmt::format("{} has times of none of the model's layers; the first of these is "

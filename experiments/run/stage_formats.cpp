@@ -68,7 +68,7 @@ Formats StashSearch::formats() const {
 bool StashSearch::step(const Peaks& peaks) {
   bool any = false;
   for (std::size_t stage = 0; stage < left_.size(); ++stage) {
-    const bool over = std::any_of(ranks_[stage].begin(), ranks_[stage].end(), [&](Rank rank) {
+    const bool over = std::ranges::any_of(ranks_[stage], [&](Rank rank) {
       return peaks[index(rank)] > *layout_.memory.largest_peak_bytes();
     });
     if (!over || left_[stage] == 0) continue;
@@ -81,7 +81,7 @@ bool StashSearch::step(const Peaks& peaks) {
 /// Encodes nothing on ranks that never fit and whose peak a codec does not lower.
 void StashSearch::give_up(const Peaks& plain, const Peaks& peaks) {
   for (std::size_t stage = 0; stage < left_.size(); ++stage) {
-    const bool in_vain = std::any_of(ranks_[stage].begin(), ranks_[stage].end(), [&](Rank rank) {
+    const bool in_vain = std::ranges::any_of(ranks_[stage], [&](Rank rank) {
       const std::uint64_t peak = peaks[index(rank)];
       return peak > *layout_.memory.largest_peak_bytes() && peak >= plain[index(rank)];
     });

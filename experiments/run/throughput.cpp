@@ -67,7 +67,7 @@ bool has_flops(const StageFlops& stage) {
 
 RunFlops flops_of(const Plan& plan, const Layout& layout) {
   const std::vector<StageFlops> stages = flops_of_stages(layout);
-  if (std::none_of(stages.begin(), stages.end(), has_flops)) return {};
+  if (std::ranges::none_of(stages, has_flops)) return {};
   std::vector<double> tasks(plan.classes.size());
   for (const std::uint32_t work : plan.work) tasks[work] += 1;
   RunFlops flops;

@@ -59,7 +59,7 @@ double us(const CollectiveCall& call) {
 std::vector<std::vector<Send>> hops_of(const std::vector<Cycle>& cycles, double bytes) {
   std::vector<std::vector<Send>> hops(cycles.front().size() - 1);
   for (Cycle cycle : cycles) {
-    std::rotate(cycle.begin(), std::find(cycle.begin(), cycle.end(), 0U), cycle.end());
+    std::rotate(cycle.begin(), std::ranges::find(cycle, 0U), cycle.end());
     for (std::size_t i = 0; i < hops.size(); ++i) {
       hops[i].push_back({cycle[i], cycle[i + 1], bytes});
     }

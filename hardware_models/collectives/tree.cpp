@@ -100,7 +100,7 @@ double us(const CollectiveCall& call) {
 
 /// The reduction: from children to parents, lowest level first.
 std::vector<Level> upwards(std::vector<Level> levels) {
-  std::reverse(levels.begin(), levels.end());
+  std::ranges::reverse(levels);
   for (Level& level : levels) {
     for (Send& sending : level) std::swap(sending.from, sending.to);
   }

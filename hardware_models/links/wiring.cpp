@@ -63,7 +63,7 @@ Route named_links(const std::map<std::string, std::uint32_t>& numbers, const std
       throw InputError(where,
                        fmt::format("unknown link \"{}\"; name one of /hardware/links", names[i]));
     }
-    if (std::find(route.begin(), route.end(), found->second) != route.end()) {
+    if (std::ranges::find(route, found->second) != route.end()) {
       throw InputError(where, fmt::format("\"{}\" occurs twice in this route; a transfer uses "
                                           "a link once",
                                           names[i]));

@@ -302,7 +302,7 @@ struct Classes {
 Classes classes_of(const std::vector<Device>& devices) {
   Classes classes;
   for (std::uint32_t i = 0; i < devices.size(); ++i) {
-    const auto known = std::find(classes.kinds.begin(), classes.kinds.end(), devices[i]);
+    const auto known = std::ranges::find(classes.kinds, devices[i]);
     const auto kind = std::size_t(known - classes.kinds.begin());
     if (known == classes.kinds.end()) {
       classes.kinds.push_back(devices[i]);

@@ -9,7 +9,7 @@ namespace {
 std::vector<bool> counted(const CutProblem& problem) {
   std::vector<bool> counts;
   for (const CutLayer& layer : problem.layers) counts.push_back(layer.counted);
-  const auto many = std::count(counts.begin(), counts.end(), true);
+  const auto many = std::ranges::count(counts, true);
   if (static_cast<std::uint32_t>(many) < problem.stages) counts.assign(counts.size(), true);
   return counts;
 }

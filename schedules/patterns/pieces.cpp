@@ -51,7 +51,7 @@ class CutStages {
       pieces.emplace_back(action.pass, piece, action.microbatch);
     }
     const bool backwards = gives_gradient(action.pass) || action.pass == Pass::backward_weight;
-    if (backwards) std::reverse(pieces.begin(), pieces.end());
+    if (backwards) std::ranges::reverse(pieces);
     return pieces;
   }
 

@@ -136,7 +136,7 @@ std::vector<CellClass> repeated(const OrderProblem& problem, std::uint32_t rank,
       }
     }
   }
-  std::sort(passes.begin(), passes.end());
+  std::ranges::sort(passes);
   std::vector<CellClass> sequence;
   for (const auto& [slot, cell] : passes) sequence.push_back(cell);
   return sequence;
@@ -163,9 +163,9 @@ std::vector<BuildingBlock> building_blocks(const OrderProblem& problem) {
       }
     }
   }
-  std::stable_sort(
-      blocks.begin(), blocks.end(),
-      [](const BuildingBlock& a, const BuildingBlock& b) { return a.fullness > b.fullness; });
+  std::ranges::stable_sort(blocks, [](const BuildingBlock& a, const BuildingBlock& b) {
+    return a.fullness > b.fullness;
+  });
   return blocks;
 }
 
@@ -219,7 +219,7 @@ bool GapFiller::in_tail(std::uint32_t rank) const {
     return done_[cell_class(stage, SearchPass::forward)] == microbatches_;
   };
   if (stages.empty() || !ended(stages.front())) return false;
-  return rule_.early_tail || std::all_of(stages.begin(), stages.end(), ended);
+  return rule_.early_tail || std::ranges::all_of(stages, ended);
 }
 
 void GapFiller::look_at(std::uint32_t rank, std::uint32_t place, std::uint32_t before, Scan& scan) {

@@ -113,7 +113,7 @@ class Branching {
         steps.push_back(step);
       }
     }
-    std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+    std::ranges::stable_sort(steps, [](const Step& a, const Step& b) {
       return a.start != b.start ? a.start < b.start : a.rank < b.rank;
     });
     return steps;

@@ -32,7 +32,7 @@ constexpr std::uint32_t steps_of_period = 300;
 constexpr std::uint32_t steps_of_evaluation = 10;
 
 RankSequences reversed(RankSequences sequences) {
-  for (auto& sequence : sequences) std::reverse(sequence.begin(), sequence.end());
+  for (auto& sequence : sequences) std::ranges::reverse(sequence);
   return sequences;
 }
 

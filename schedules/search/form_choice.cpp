@@ -65,13 +65,13 @@ std::size_t place_of_input(std::span<const CellClass> sequence, std::size_t acti
 }  // namespace
 
 bool chooses_recomputation(const OrderProblem& problem) {
-  return std::any_of(problem.stages.begin(), problem.stages.end(),
-                     [](const OrderStage& stage) { return stage.recomputed.has_value(); });
+  return std::ranges::any_of(problem.stages,
+                             [](const OrderStage& stage) { return stage.recomputed.has_value(); });
 }
 
 bool chooses_whole(const OrderProblem& problem) {
-  return std::any_of(problem.stages.begin(), problem.stages.end(),
-                     [](const OrderStage& stage) { return stage.whole.has_value(); });
+  return std::ranges::any_of(problem.stages,
+                             [](const OrderStage& stage) { return stage.whole.has_value(); });
 }
 
 OrderProblem with_form(OrderProblem problem, ActivationForm form) {
@@ -151,11 +151,11 @@ bool recompute_to_fit(const OrderProblem& problem, std::uint32_t rank,
                       std::span<const CellClass> sequence, ActivationForms& forms) {
   while (const auto overflow = first_overflow(problem, rank, sequence, forms)) {
     if (overflow->sparing.empty()) return false;
-    const auto last = std::max_element(overflow->sparing.begin(), overflow->sparing.end(),
-                                       [&](std::size_t a, std::size_t b) {
-                                         return place_of_input(sequence, a, problem.microbatches) <
-                                                place_of_input(sequence, b, problem.microbatches);
-                                       });
+    const auto last =
+        std::ranges::max_element(overflow->sparing, [&](std::size_t a, std::size_t b) {
+          return place_of_input(sequence, a, problem.microbatches) <
+                 place_of_input(sequence, b, problem.microbatches);
+        });
     forms[*last] |= recomputed_form;
   }
   return true;

@@ -44,7 +44,7 @@ SearchTime longest_held(const OrderProblem& problem, const std::vector<std::uint
   }
   const std::int64_t all = static_cast<std::int64_t>(stages.size()) * problem.microbatches;
   const std::int64_t most = least <= 0 ? all : std::min(all, problem.capacity[rank] / least);
-  std::sort(durations.begin(), durations.end(), std::greater<>());
+  std::ranges::sort(durations, std::greater<>());
   SearchTime time = 0;
   std::int64_t left = most;
   for (const SearchTime duration : durations) {

@@ -160,7 +160,7 @@ void NodeBound::add_backwards(const PartialOrder& order) {
 
 /// Of what is ready, the pass with the longest tail runs; one with a longer tail interrupts it.
 SearchTime NodeBound::bound_of(std::vector<Job>& jobs) {
-  std::sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.head < b.head; });
+  std::ranges::sort(jobs, {}, &Job::head);
   ready_.clear();
   SearchTime time = 0, bound = 0;
   for (std::size_t next = 0; next < jobs.size() || !ready_.empty();) {

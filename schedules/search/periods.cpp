@@ -31,8 +31,8 @@ PeriodFinder::PeriodFinder(const OrderProblem& problem)
 void PeriodFinder::add_span(std::vector<Span>& taken, SearchTime begin, SearchTime duration) const {
   const auto add = [&](Span span) {
     if (span.begin == span.end) return;
-    const auto place = std::find_if(taken.begin(), taken.end(),
-                                    [&](const Span& other) { return other.begin > span.begin; });
+    const auto place =
+        std::ranges::find_if(taken, [&](const Span& other) { return other.begin > span.begin; });
     taken.insert(place, span);
   };
   const SearchTime end = begin + duration;

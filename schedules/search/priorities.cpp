@@ -27,8 +27,7 @@ PriorityPatterns::PriorityPatterns(const OrderProblem& problem)
   for (const OrderStage& stage : problem.stages) forwards += stage.duration[SearchPass::forward];
   unit_ = std::max<SearchTime>(1, forwards / problem.stage_count());
   const auto work = work_by_rank(problem);
-  period_ =
-      std::max<SearchTime>(1, *std::max_element(work.begin(), work.end()) / problem.microbatches);
+  period_ = std::max<SearchTime>(1, *std::ranges::max_element(work) / problem.microbatches);
   segments_ = 2 * std::max(1U, problem.stage_count() / problem.ranks());
   std::uint64_t combinations = 1;
   for (std::uint32_t s = 0; s < segments_ && combinations < most_combinations; ++s) {
@@ -207,7 +206,7 @@ bool PatternSearch::run(Tried& tried, SearchTime limit) {
 }
 
 void PatternSearch::keep_best(std::size_t count) {
-  std::sort(tried_.begin(), tried_.end());
+  std::ranges::sort(tried_);
   if (tried_.size() > count) tried_.resize(count);
 }
 

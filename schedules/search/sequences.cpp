@@ -144,7 +144,7 @@ std::vector<SearchTime> lengthened_starts(const OrderProblem& few,
                                           const std::vector<SearchTime>& starts,
                                           std::uint32_t microbatches, std::uint32_t at) {
   const auto work = work_by_rank(few);
-  const SearchTime period = *std::max_element(work.begin(), work.end()) / few.microbatches;
+  const SearchTime period = *std::ranges::max_element(work) / few.microbatches;
   const std::uint32_t more = microbatches - few.microbatches;
   std::vector<SearchTime> longer;
   longer.reserve(starts.size() / few.microbatches * microbatches);

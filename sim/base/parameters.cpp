@@ -16,7 +16,7 @@ void check_names(std::string_view taker, std::span<const Parameter> parameters,
   std::vector<std::string_view> known;
   for (const Parameter& parameter : parameters) known.push_back(parameter.name);
   for (const auto& number : given) {
-    if (std::find(known.begin(), known.end(), number.first) != known.end()) continue;
+    if (std::ranges::find(known, number.first) != known.end()) continue;
     throw InputError(pointer_step(number.first),
                      fmt::format("unknown {} \"{}\"; {} takes {}", word, number.first, taker,
                                  fmt::join(known, ", ")));

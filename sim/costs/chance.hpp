@@ -39,8 +39,9 @@ struct Chance {
 
   bool varies() const { return jitter > 0 || !samples.empty() || transfer_jitter > 0; }
   bool differs_among_replicas() const {
-    return varies() || std::any_of(stragglers.begin(), stragglers.end(),
-                                   [](const Straggler& one) { return one.replica.has_value(); });
+    return varies() || std::ranges::any_of(stragglers, [](const Straggler& one) {
+             return one.replica.has_value();
+           });
   }
   bool changes_nothing() const { return !varies() && stragglers.empty() && slow_links.empty(); }
 };

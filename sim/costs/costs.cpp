@@ -211,7 +211,7 @@ double layers_in_turn_us(const WorkClass& work, std::uint32_t ahead, Prices& pri
   for (const LayerIndex layer : layers_of(work, prices)) {
     turns.push_back(turn_of(work, prices.model.layers[index(layer)], prices));
   }
-  if (work.pass != Pass::forward) std::reverse(turns.begin(), turns.end());
+  if (work.pass != Pass::forward) std::ranges::reverse(turns);
   return turns_us(turns, ahead, prices.demand.slows, prices.demand.exposed);
 }
 

@@ -61,7 +61,7 @@ void hide_gathers(const CostInputs& inputs, ClassTimes times) {
   times.hidden.resize(plan.classes.size());
   const std::vector<double> forward_us = forwards_us(inputs);
   for (auto& [rank, classes] : by_rank) {
-    std::stable_sort(classes.begin(), classes.end(), [&](std::size_t a, std::size_t b) {
+    std::ranges::stable_sort(classes, [&](std::size_t a, std::size_t b) {
       return inputs.stage_of(plan.classes[a]) < inputs.stage_of(plan.classes[b]);
     });
     std::vector<NextForward> stages;

@@ -179,7 +179,7 @@ std::optional<Route> Router::route(Node from, Node to) const {
   };
   const Vertex middle = both[pick(index(from), both.size())];
   Route route = ahead.way_to_root(middle, pick);
-  std::reverse(route.begin(), route.end());
+  std::ranges::reverse(route);
   const Route rest = back.way_to_root(middle, pick);
   route.insert(route.end(), rest.begin(), rest.end());
   return route;

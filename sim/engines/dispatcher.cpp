@@ -114,8 +114,7 @@ void Dispatcher::ended(TaskId task, Time now) {
 /// The line of a task's class.
 Dispatcher::Line& Dispatcher::line_of(TaskId task) {
   auto& lines = lines_[plan_.class_of(task).resource];
-  auto line = std::find_if(lines.begin(), lines.end(),
-                           [&](const Line& one) { return one.work == plan_.work[task]; });
+  auto line = std::ranges::find(lines, plan_.work[task], &Line::work);
   if (line == lines.end()) line = lines.insert(line, {plan_.work[task], {}});
   return *line;
 }
@@ -145,7 +144,7 @@ std::optional<TaskId> Dispatcher::choose(Rank rank, const std::function<bool(Tas
     }
   }
   if (firsts.empty()) return std::nullopt;
-  std::sort(firsts.begin(), firsts.end(), [](const Ready& a, const Ready& b) {
+  std::ranges::sort(firsts, [](const Ready& a, const Ready& b) {
     return std::tie(a.since, a.task) < std::tie(b.since, b.task);
   });
   std::vector<Candidate> candidates;
@@ -163,8 +162,7 @@ std::optional<TaskId> Dispatcher::choose(Rank rank, const std::function<bool(Tas
 /// Removes a chosen task from the candidates.
 TaskId Dispatcher::take(Rank rank, TaskId task) {
   std::deque<Ready>& ready = line_of(task).ready;
-  ready.erase(
-      std::find_if(ready.begin(), ready.end(), [&](const Ready& one) { return one.task == task; }));
+  ready.erase(std::ranges::find(ready, task, &Ready::task));
   count_activation(task, /*at_end=*/false);
   // In a plan the backward directly follows its R.
   const bool again = plan_.class_of(task).pass == Pass::recompute;

@@ -265,7 +265,7 @@ bool exceeds_in_flight(const Plan& plan, const Timeline& timeline, bool sends, s
   }
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
     for (auto* times : {&begins[rank], &ends[rank]}) {
-      if (!std::is_sorted(times->begin(), times->end())) std::sort(times->begin(), times->end());
+      if (!std::ranges::is_sorted(*times)) std::ranges::sort(*times);
     }
     std::size_t ended = 0;
     for (std::size_t begun = 0; begun < begins[rank].size(); ++begun) {

@@ -24,7 +24,7 @@ void FairShare::start(Flow flow, std::span<const std::uint32_t> route, double li
 void FairShare::stop(Flow flow) {
   for (const std::uint32_t link : flows_[flow].route) {
     auto& flows = links_[link].flows;
-    *std::find(flows.begin(), flows.end(), flow) = flows.back();
+    *std::ranges::find(flows, flow) = flows.back();
     flows.pop_back();
   }
   touch(flows_[flow].route);
@@ -63,8 +63,7 @@ void FairShare::collect_component() {
   for (std::size_t at = 0; at < component_links_.size(); ++at) {
     for (const Flow flow : links_[component_links_[at]].flows) visit_flow(flow);
   }
-  std::sort(limited_.begin(), limited_.end(),
-            [&](Flow a, Flow b) { return flows_[a].limit > flows_[b].limit; });
+  std::ranges::sort(limited_, [&](Flow a, Flow b) { return flows_[a].limit > flows_[b].limit; });
 }
 
 void FairShare::visit_flow(Flow flow) {

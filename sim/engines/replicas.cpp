@@ -53,7 +53,7 @@ void list_tasks(const Plan& plan, Costs& costs) {
 /// takes longer.
 void add_waits(const Plan& plan, const Meetings& meetings, std::uint32_t replica, Costs& costs) {
   const std::vector<Time>& waits = meetings.waits[replica];
-  if (std::all_of(waits.begin(), waits.end(), [](Time wait) { return wait == Time{}; })) return;
+  if (std::ranges::all_of(waits, [](Time wait) { return wait == Time{}; })) return;
   list_tasks(plan, costs);
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const TaskId task = meetings.tasks[i];
@@ -270,8 +270,8 @@ std::uint32_t last_of(const std::vector<Time>& ends, const std::vector<Time>& al
 }  // namespace
 
 bool Together::any() const {
-  return std::find(of_all.begin(), of_all.end(), true) != of_all.end() ||
-         std::any_of(exchanging.begin(), exchanging.end(), [](std::uint32_t n) { return n > 1; });
+  return std::ranges::find(of_all, true) != of_all.end() ||
+         std::ranges::any_of(exchanging, [](std::uint32_t n) { return n > 1; });
 }
 
 std::uint32_t Together::replicas_of(const Plan& plan, const WorkClass& work,

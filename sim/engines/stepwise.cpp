@@ -66,7 +66,7 @@ std::optional<Standstill> Stepwise::run() {
     }
     if (!settle()) return standstill();
   }
-  const bool done = std::all_of(end_.begin(), end_.end(), [](Time end) { return end != unknown; });
+  const bool done = std::ranges::all_of(end_, [](Time end) { return end != unknown; });
   if (done) return std::nullopt;
   return standstill();
 }
@@ -159,7 +159,7 @@ bool Stepwise::settle() {
   do {
     looked_at_.clear();
     std::swap(looked_at_, dirty_);
-    std::sort(looked_at_.begin(), looked_at_.end());
+    std::ranges::sort(looked_at_);
     for (const std::uint32_t rank : looked_at_) {
       rows_[rank].dirty = false;
       try_start(rank);

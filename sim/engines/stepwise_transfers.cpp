@@ -81,7 +81,7 @@ bool Stepwise::is_awaited(TaskId transfer) const {
   if (row.runs || sends || row.rest.empty()) return false;
   if (dispatcher_ != nullptr) return true;
   const auto inputs = plan_.inputs_of(row.rest.front());
-  return std::find(inputs.begin(), inputs.end(), transfer) != inputs.end();
+  return std::ranges::find(inputs, transfer) != inputs.end();
 }
 
 bool Stepwise::start_if_may(TaskId transfer) {

@@ -14,7 +14,7 @@ std::vector<double> capacities(const Network& network) {
 }
 
 std::vector<std::uint32_t> without_repetitions(std::vector<std::uint32_t> route) {
-  std::sort(route.begin(), route.end());
+  std::ranges::sort(route);
   route.erase(std::unique(route.begin(), route.end()), route.end());
   return route;
 }
@@ -22,8 +22,7 @@ std::vector<std::uint32_t> without_repetitions(std::vector<std::uint32_t> route)
 /// What comes at one moment mostly comes in order.
 template <class Items, class Less>
 void sort_unless_sorted(Items& items, Less less) {
-  if (!std::is_sorted(items.begin(), items.end(), less))
-    std::sort(items.begin(), items.end(), less);
+  if (!std::ranges::is_sorted(items, less)) std::ranges::sort(items, less);
 }
 
 constexpr std::uint64_t second_part = std::uint64_t{1} << 32;
@@ -70,8 +69,7 @@ void ArrivalOrder::order_classes() {
     if (plan_.is_link(plan_.classes[c].resource)) order.push_back(c);
   }
   const auto key = [&](std::uint32_t c) { return key_of(plan_, plan_.classes[c]); };
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
   place_of_class_.resize(plan_.classes.size());
   for (std::size_t i = 1; i < order.size(); ++i) {
     const bool shares = key(order[i - 1]) == key(order[i]);
@@ -205,10 +203,10 @@ void Transfers::consider_next(const Line& line) {
 bool Transfers::is_first(const Line& line, TaskId transfer) const {
   if (line.active != no_task) return false;
   if (!fifo_) return true;
-  return std::all_of(line.route.begin(), line.route.end(), [&](std::uint32_t physical) {
-    const auto first = std::find_if(
-        in_line_[physical].begin(), in_line_[physical].end(),
-        [&](TaskId other) { return other == transfer || !lines_[line_of(other)].gives_way; });
+  return std::ranges::all_of(line.route, [&](std::uint32_t physical) {
+    const auto first = std::ranges::find_if(in_line_[physical], [&](TaskId other) {
+      return other == transfer || !lines_[line_of(other)].gives_way;
+    });
     return *first == transfer;
   });
 }
@@ -300,7 +298,7 @@ void Transfers::leave_lines(const Line& line, TaskId transfer) {
   if (!fifo_) return;
   for (const std::uint32_t physical : line.route) {
     std::deque<TaskId>& queue = in_line_[physical];
-    queue.erase(std::find(queue.begin(), queue.end(), transfer));
+    queue.erase(std::ranges::find(queue, transfer));
   }
   consider_next(line);
 }

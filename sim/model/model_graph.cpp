@@ -103,7 +103,7 @@ std::vector<LayerIndex> topological_order(const ModelGraph& model) {
   throw InputError("/model/edges",
                    fmt::format("layer {} depends on itself through a cycle of edges; a model is a "
                                "graph without cycles",
-                               std::find(placed.begin(), placed.end(), false) - placed.begin()));
+                               std::ranges::find(placed, false) - placed.begin()));
 }
 
 }  // namespace penstock

@@ -115,7 +115,7 @@ std::vector<std::vector<Rank>> ranks_by_model_stage(const Placement& placement) 
     }
   }
   for (std::vector<Rank>& holders : ranks) {
-    std::sort(holders.begin(), holders.end());
+    std::ranges::sort(holders);
     holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
   }
   return ranks;

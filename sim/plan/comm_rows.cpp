@@ -8,7 +8,7 @@ namespace {
 
 void add_new(std::vector<TaskId>& tasks, std::span<const TaskId> more) {
   for (const TaskId task : more) {
-    if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) tasks.push_back(task);
+    if (std::ranges::find(tasks, task) == tasks.end()) tasks.push_back(task);
   }
 }
 
@@ -158,7 +158,7 @@ void CommRows::issue_collective(Rank rank, const CommCell& cell, TaskId last) {
   TaskId& before = collective_[index(rank)];
   std::vector<TaskId> inputs = issued_after(rank, last);
   if (before != no_task) add_new(inputs, {&before, 1});
-  std::sort(inputs.begin(), inputs.end());
+  std::ranges::sort(inputs);
   if (cell.comm == Comm::unshard && communication_.weights) {
     const bool used = !unused_[index(rank)][next_[index(rank)]];
     before = add_task(plan_, classes_.gather(rank, cell.stage, used), cell.microbatch,
@@ -206,7 +206,7 @@ void CommRows::issue_batch(Rank rank, TaskId last) {
     batch[key].push_back({tensor, is_send(cell.comm)});
   }
   for (auto& [key, ops] : batch) {
-    const auto sends = std::count_if(ops.begin(), ops.end(), [](const Op& op) { return op.sends; });
+    const auto sends = std::ranges::count_if(ops, &Op::sends);
     sends_together_ = sends_together_ || sends > 1;
     Stream& stream = streams_[key];
     const std::size_t count = ops.size();
@@ -239,7 +239,7 @@ void CommRows::look_at(std::size_t tensor) {
   const Tensor& one = tensors_.at(tensor);
   if (one.transfer != no_task) return receive(tensor);
   const bool meets = one.receive.at_head || is_eager(one.crossing);
-  const bool listed = std::find(ready_.begin(), ready_.end(), tensor) != ready_.end();
+  const bool listed = std::ranges::find(ready_, tensor) != ready_.end();
   if (one.send.at_head && meets && !listed) ready_.push_back(tensor);
 }
 
@@ -247,7 +247,7 @@ void CommRows::place(std::size_t tensor) {
   Tensor& one = tensors_.at(tensor);
   std::vector<TaskId> inputs = one.send.after;
   if (!is_eager(one.crossing)) add_new(inputs, one.receive.after);
-  std::sort(inputs.begin(), inputs.end());
+  std::ranges::sort(inputs);
   std::uint32_t work = classes_.transfer(maker_of(one.crossing), one.crossing.receiver);
   const bool held = one.receive.cell.before > 0 && communication_.receives_hold;
   if (held) work = classes_.into_held(work);
@@ -264,7 +264,7 @@ void CommRows::receive(std::size_t tensor) {
   if (!one.receive.at_head || std::exchange(one.received, true)) return;
   one.arrival = {one.transfer};
   if (is_eager(one.crossing)) add_new(one.arrival, one.receive.after);
-  std::sort(one.arrival.begin(), one.arrival.end());
+  std::ranges::sort(one.arrival);
   moved_->push_back({tensor, one.transfer, rank_of(one.receive.cell), /*received=*/true});
   const StreamKey key = *one.receive.stream;
   const std::vector<TaskId> arrival = one.arrival;

@@ -64,8 +64,8 @@ Deadlock find_deadlock(const Schedule& schedule, const Placement& placement,
   RowCell cell = *stopped[index(rank)];
   std::vector<Wait> path;
   const auto seen = [&] {
-    return std::find_if(path.begin(), path.end(),
-                        [&](const Wait& wait) { return wait.rank == rank && wait.cell == cell; });
+    return std::ranges::find_if(
+        path, [&](const Wait& wait) { return wait.rank == rank && wait.cell == cell; });
   };
   while (seen() == path.end()) {
     const auto crossing = comms == nullptr ? std::nullopt : crossing_for(placement, cell, rank);

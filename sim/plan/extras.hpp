@@ -28,7 +28,7 @@ struct Recomputing {
     if (microbatches.empty()) return true;
     if (index(stage) >= microbatches.size()) return false;
     const auto& own = microbatches[index(stage)];
-    return std::binary_search(own.begin(), own.end(), index(microbatch));
+    return std::ranges::binary_search(own, index(microbatch));
   }
 };
 

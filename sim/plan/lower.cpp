@@ -296,7 +296,7 @@ class OrderLowering {
       const std::vector<TaskId>& arrival = comms_->arrival(read_by(cell[part]));
       inputs.insert(inputs.end(), arrival.begin(), arrival.end());
     }
-    std::sort(inputs.begin(), inputs.end());
+    std::ranges::sort(inputs);
     inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
     return add_inputs(plan_, inputs);
   }

@@ -125,8 +125,8 @@ bool is_exchange(const Plan& plan, const WorkClass& work) {
 }
 
 bool has_exchanges(const Plan& plan) {
-  return std::any_of(plan.classes.begin(), plan.classes.end(),
-                     [&](const WorkClass& work) { return is_exchange(plan, work); });
+  return std::ranges::any_of(plan.classes,
+                             [&](const WorkClass& work) { return is_exchange(plan, work); });
 }
 
 std::string_view word_of(const Plan& plan, const WorkClass& work) {

@@ -156,7 +156,7 @@ void TailTasks::finish() {
 void TailTasks::finish_rows() {
   for (std::size_t rank = 0; rank < finished_.size(); ++rank) {
     std::vector<Finished> all = finished_[rank];
-    std::ranges::sort(all, [](const Finished& a, const Finished& b) { return a.stage < b.stage; });
+    std::ranges::sort(all, {}, &Finished::stage);
     for (const Finished& finished : all) {
       reduce(finished, row_end_[rank]);
       tie(finished, row_end_[rank]);

@@ -36,7 +36,7 @@ TransferReaders::TransferReaders(const Plan& plan) : reader_(plan.tasks(), no_ta
       }
     });
   }
-  std::sort(more.begin(), more.end());
+  std::ranges::sort(more);
   for (std::size_t i = 0; i < more.size();) {
     const TaskId input = more[i].first;
     const auto list = static_cast<std::uint32_t>(readers_.size());
@@ -47,8 +47,8 @@ TransferReaders::TransferReaders(const Plan& plan) : reader_(plan.tasks(), no_ta
 }
 
 FarReaders::FarReaders(const Plan& plan) {
-  const bool updates = std::any_of(plan.classes.begin(), plan.classes.end(),
-                                   [](const WorkClass& w) { return w.pass == Pass::update; });
+  const bool updates =
+      std::ranges::any_of(plan.classes, [](const WorkClass& w) { return w.pass == Pass::update; });
   if (!updates) return;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
@@ -61,7 +61,7 @@ FarReaders::FarReaders(const Plan& plan) {
       if (link.from != reader && link.to != reader) pairs_.emplace_back(input, work.resource);
     });
   }
-  std::sort(pairs_.begin(), pairs_.end());
+  std::ranges::sort(pairs_);
 }
 
 std::vector<FarReaders::Pair>::const_iterator FarReaders::first_of(TaskId transfer) const {

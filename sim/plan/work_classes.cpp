@@ -143,7 +143,7 @@ std::uint32_t WorkClasses::with_behind(std::uint32_t work, Rank rank,
               : held_[static_cast<std::size_t>(BufferKind::gathered)][slot],
         takes);
   }
-  std::sort(buffers.begin(), buffers.end());
+  std::ranges::sort(buffers);
   const auto [known, is_new] = posted_.try_emplace({work, buffers}, unnamed);
   if (!is_new) return known->second;
   WorkClass changed = plan_.classes[work];

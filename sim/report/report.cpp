@@ -128,8 +128,8 @@ Passages passages_of(const Plan& plan, const Timeline& timeline) {
     if (work.pass == Pass::forward) found.entered.push_back(timeline.begin[task]);
     if (ends_activation(work.pass)) found.left.push_back(timeline.end[task]);
   }
-  std::sort(found.entered.begin(), found.entered.end());
-  std::sort(found.left.begin(), found.left.end());
+  std::ranges::sort(found.entered);
+  std::ranges::sort(found.left);
   return found;
 }
 

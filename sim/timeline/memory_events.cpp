@@ -13,8 +13,8 @@ MemoryTurn turn_of(const MemoryEffect& effect) {
 }  // namespace
 
 bool evicts(const Plan& plan) {
-  return std::any_of(plan.classes.begin(), plan.classes.end(),
-                     [](const WorkClass& work) { return work.pass == Pass::send_evicted; });
+  return std::ranges::any_of(plan.classes,
+                             [](const WorkClass& work) { return work.pass == Pass::send_evicted; });
 }
 
 std::vector<HeldBytes> bytes_for_whole_run(const Plan& plan, const Costs& costs) {
@@ -51,7 +51,7 @@ CountingActions::CountingActions(const Plan& plan) {
   first_.assign(plan.tasks(), no_task);
   const auto brings = [&](TaskId transfer, const Rank& rank) {
     const std::vector<MemoryEffect>& effects = plan.class_of(transfer).effects;
-    return std::any_of(effects.begin(), effects.end(), [&](const MemoryEffect& effect) {
+    return std::ranges::any_of(effects, [&](const MemoryEffect& effect) {
       return plan.buffers[effect.buffer].rank == rank;
     });
   };
@@ -83,7 +83,7 @@ MemoryEvents::MemoryEvents(const Plan& plan, const Timeline& timeline,
 
 MemoryEvents::Lists MemoryEvents::list_others() const {
   Lists lists;
-  if (std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.in_sequence; })) {
+  if (std::ranges::all_of(rows_, &Row::in_sequence)) {
     return lists;
   }
   lists.own.resize(plan_.ranks);
@@ -98,7 +98,7 @@ MemoryEvents::Lists MemoryEvents::list_others() const {
                  [&](const MemoryEvent& event) { lists.own[work.resource].push_back(event); });
   }
   for (auto* of_ranks : {&lists.own, &lists.moved}) {
-    for (auto& events : *of_ranks) std::stable_sort(events.begin(), events.end());
+    for (auto& events : *of_ranks) std::ranges::stable_sort(events);
   }
   return lists;
 }

@@ -55,8 +55,8 @@ void PeakBytes::list_moved(const Rank& rank, const Costs& costs, const Timeline&
   const auto before = [](const TimedEvent& a, const TimedEvent& b) {
     return std::tie(a.time, a.place) < std::tie(b.time, b.place);
   };
-  if (!std::is_sorted(moved_.begin(), moved_.end(), before)) {
-    std::stable_sort(moved_.begin(), moved_.end(), before);
+  if (!std::ranges::is_sorted(moved_, before)) {
+    std::ranges::stable_sort(moved_, before);
   }
 }
 

@@ -150,7 +150,7 @@ void check_fused_cells(const Plan& plan) {
 
 bool is_input(const Plan& plan, TaskId task, TaskId wanted) {
   const auto inputs = plan.inputs_of(task);
-  return std::find(inputs.begin(), inputs.end(), wanted) != inputs.end();
+  return std::ranges::find(inputs, wanted) != inputs.end();
 }
 
 /// Whether `wanted` is a transfer that an action's rank sends, which may have delayed it under

@@ -57,7 +57,7 @@ OverviewLane OverviewLaneMaker::take(std::uint32_t rank, OverviewKind kind) {
   while (end_ / bin_ > static_cast<std::int64_t>(count_)) widen();
   OverviewLane lane{.rank = rank, .kind = kind, .bin = bin_, .categories = {}, .cells = {}};
   while (bin_ / lane.unit > UINT32_MAX) lane.unit *= 2;
-  std::ranges::sort(rows_, [](const Row& a, const Row& b) { return a.category < b.category; });
+  std::ranges::sort(rows_, {}, &Row::category);
   std::size_t bins = 0;
   for (const Row& row : rows_) {
     lane.categories.push_back(row.category);

@@ -110,7 +110,7 @@ std::vector<std::string> json_files(const std::string& folder, std::error_code& 
     if (at->path().extension() != ".json" || !at->is_regular_file(ignored)) continue;
     files.push_back(at->path().string());
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 

@@ -66,8 +66,7 @@ Field turned(Field field, const Slider& slider) {
 }
 
 const Field* find_field(const Fields& fields, std::string_view key) {
-  const auto found = std::find_if(fields.fields.begin(), fields.fields.end(),
-                                  [&](const Field& field) { return field.key == key; });
+  const auto found = std::ranges::find(fields.fields, key, &Field::key);
   return found == fields.fields.end() ? nullptr : &*found;
 }
 
@@ -127,7 +126,7 @@ void read_value(const json& value, std::string& target) { target = value.get<std
 
 std::uint8_t word_number(const json& value, const Takes& takes) {
   const Schema& words = takes.schema().at("enum");
-  const auto at = std::find(words.begin(), words.end(), value.get<std::string>());
+  const auto at = std::ranges::find(words, value.get<std::string>());
   return static_cast<std::uint8_t>(at - words.begin());
 }
 

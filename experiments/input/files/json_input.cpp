@@ -208,7 +208,7 @@ nlohmann::ordered_json parse_ordered_json(std::string_view text) {
 }
 
 void check_depth(std::string_view pointer) {
-  const auto steps = static_cast<std::size_t>(std::count(pointer.begin(), pointer.end(), '/'));
+  const auto steps = static_cast<std::size_t>(std::ranges::count(pointer, '/'));
   if (steps <= JsonLimits::levels) return;
   throw InputError(
       fmt::format("the pointer has {} steps, more than {}", steps, JsonLimits::levels));

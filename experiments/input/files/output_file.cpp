@@ -296,7 +296,7 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
     if (std::any_of(std::next(output), outputs.end(), is_output)) {
       throw UsageError(fmt::format("{}: two outputs cannot be one file", *output));
     }
-    if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
+    if (std::ranges::any_of(inputs, is_output)) {
       throw UsageError(fmt::format("{}: an output cannot be an input as well", *output));
     }
     check_replaced(*output, replaced);

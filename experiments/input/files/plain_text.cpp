@@ -161,8 +161,8 @@ bool has_sign(std::string_view text, bool is_object,
               std::initializer_list<std::string_view> signs) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == text.npos || (text[start] == '{') != is_object) return false;
-  return std::any_of(signs.begin(), signs.end(),
-                     [&](std::string_view sign) { return text.find(sign) != text.npos; });
+  return std::ranges::any_of(signs,
+                             [&](std::string_view sign) { return text.find(sign) != text.npos; });
 }
 
 std::string in_small_letters(std::string_view text) {

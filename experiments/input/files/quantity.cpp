@@ -130,8 +130,7 @@ const Unit* meant_unit(std::string_view name, std::span<const Unit> units) {
   }
   for (const SpelledUnit& spelled : spelled_units) {
     if (!small.starts_with(spelled.word)) continue;
-    const auto unit = std::find_if(units.begin(), units.end(),
-                                   [&](const Unit& one) { return one.name == spelled.name; });
+    const auto unit = std::ranges::find(units, spelled.name, &Unit::name);
     return unit == units.end() ? nullptr : &*unit;
   }
   return nullptr;
@@ -196,8 +195,7 @@ double quantity_of(std::string_view text, QuantityKind measure) {
   std::string_view name = trimmed(text.substr(length));
   if (name.empty()) return *number;
   if (name == "μs") name = "µs";  // with the Greek letter
-  const auto unit = std::find_if(reading.units.begin(), reading.units.end(),
-                                 [&](const Unit& one) { return one.name == name; });
+  const auto unit = std::ranges::find(reading.units, name, &Unit::name);
   if (unit == reading.units.end()) refuse(text, reading);
   const double value = converted(*number, unit->size, reading.plain);
   return measure == QuantityKind::bytes ? std::round(value) : value;
@@ -246,8 +244,9 @@ std::string quantity_text(double value, QuantityKind measure) {
 
 std::string_view unit_of(QuantityKind measure) {
   const Reading& reading = reading_of(measure);
-  return std::find_if(reading.units.begin(), reading.units.end(),
-                      [&](const Unit& unit) { return unit.shown && unit.size == reading.plain; })
+  return std::ranges::find_if(
+             reading.units,
+             [&](const Unit& unit) { return unit.shown && unit.size == reading.plain; })
       ->name;
 }
 
@@ -257,7 +256,7 @@ std::optional<QuantityKind> measure_of_key(std::string_view key) {
   // Only byte rates have units; "samples_per_s" is a plain number.
   const bool other_rate = key.ends_with("_per_s") && !key.ends_with("_bytes_per_s");
   if (other_rate) return std::nullopt;
-  const auto found = std::find_if(readings.begin(), readings.end(), [&](const Reading& reading) {
+  const auto found = std::ranges::find_if(readings, [&](const Reading& reading) {
     return key.ends_with(reading.suffix) && key.size() > reading.suffix.size();
   });
   if (found == readings.end()) return std::nullopt;

@@ -40,7 +40,7 @@ std::vector<std::string> names_beginning(const fs::path& folder, const std::stri
     const bool hidden = name.starts_with('.') || name == "README.md";
     if (!hidden && name.starts_with(typed)) names.push_back(name);
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

@@ -115,7 +115,7 @@ class SortedRecords {
   SortedRecords(const SpilledList<Record>& list, Less less) : less_(less) {
     for (std::size_t b = 0; b < list.blocks(); ++b) {
       auto records = list.block(b);
-      std::sort(records.begin(), records.end(), less_);
+      std::ranges::sort(records, less_);
       if (list.blocks() == 1) {
         runs_.push_back({std::move(records), 0, 0, 0});
       } else if (!records.empty()) {

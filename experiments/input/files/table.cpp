@@ -58,7 +58,7 @@ std::string aligned(const TableRows& rows, const std::vector<std::size_t>& left)
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {
       if (c != 0) line += "  ";
-      const bool to_left = std::find(left.begin(), left.end(), c) != left.end();
+      const bool to_left = std::ranges::find(left, c) != left.end();
       line += to_left ? fmt::format("{:<{}}", row[c], widths[c])
                       : fmt::format("{:>{}}", row[c], widths[c]);
     }

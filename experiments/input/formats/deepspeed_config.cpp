@@ -313,8 +313,7 @@ std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
   if (command.pipeline.value_or(1) > 1) {
     config["pipeline"] = pipeline_of(command);
   } else if (command.recompute == RecomputeMode::full) {
-    const auto layers = std::count_if(launch.model.blocks.begin(), launch.model.blocks.end(),
-                                      [](const BlockSpec& block) { return block.cut_evenly; });
+    const auto layers = std::ranges::count_if(launch.model.blocks, &BlockSpec::cut_evenly);
     config["activation_checkpointing"] = {{"number_checkpoints", layers}};
   }
   return {{".deepspeed.json", printed(config), left_out_of(launch)}};

@@ -230,8 +230,7 @@ std::vector<std::string> add_edges(const DnnGraph& graph, const std::vector<std:
 }
 
 bool has_backward(const DnnGraph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const DnnNode& node) { return node.backward; });
+  return std::ranges::any_of(graph.nodes, &DnnNode::backward);
 }
 
 void add_notes(const DnnGraph& graph, std::vector<std::string>& notes) {

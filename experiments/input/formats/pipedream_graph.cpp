@@ -160,7 +160,7 @@ std::uint64_t number_of_id(std::string_view id) {
 
 /// Files list nodes in arbitrary order; their numbers follow the model.
 void sort_by_number(std::vector<PipedreamNode>& nodes) {
-  std::stable_sort(nodes.begin(), nodes.end(), [](const PipedreamNode& a, const PipedreamNode& b) {
+  std::ranges::stable_sort(nodes, [](const PipedreamNode& a, const PipedreamNode& b) {
     return number_of_id(a.id) < number_of_id(b.id);
   });
 }
@@ -218,8 +218,7 @@ ModelGraph graph_of(const PipedreamLines& lines) {
 /// The layers of each stage, if an optimizer has written them.
 std::vector<std::vector<LayerIndex>> stages_of(const std::vector<PipedreamNode>& nodes,
                                                const std::vector<LayerIndex>& place) {
-  if (!std::any_of(nodes.begin(), nodes.end(),
-                   [](const PipedreamNode& n) { return n.stage.has_value(); })) {
+  if (!std::ranges::any_of(nodes, [](const PipedreamNode& n) { return n.stage.has_value(); })) {
     return {};
   }
   std::vector<std::vector<LayerIndex>> stages;
@@ -235,7 +234,7 @@ std::vector<std::vector<LayerIndex>> stages_of(const std::vector<PipedreamNode>&
     stages[*node.stage].push_back(place[i]);
   }
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    std::sort(stages[stage].begin(), stages[stage].end());
+    std::ranges::sort(stages[stage]);
     if (stages[stage].empty()) {
       throw InputError(
           fmt::format("no node has stage_id={}; stages are numbered from 0 without "

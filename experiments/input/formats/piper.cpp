@@ -56,8 +56,7 @@ Node node_of(const JsonView& view) {
 /// Files use different time units and do not state them. Single layers above one second are
 /// implausible, and so are models in which every layer takes less than a millisecond.
 bool in_seconds(const std::vector<Node>& nodes) {
-  return std::all_of(nodes.begin(), nodes.end(),
-                     [](const Node& node) { return node.vanilla.time <= 1; });
+  return std::ranges::all_of(nodes, [](const Node& node) { return node.vanilla.time <= 1; });
 }
 
 /// The forward time is the difference that recomputation makes.
@@ -92,9 +91,8 @@ void add_notes(const std::vector<Node>& nodes, std::vector<std::string>& notes) 
   notes.emplace_back(
       "costs are those of the variant \"vanilla\" without tensor parallelism; selective "
       "recomputation gives those of \"activation recomp\"");
-  const auto assumed = std::count_if(nodes.begin(), nodes.end(), [](const Node& node) {
-    return node.vanilla.time > 0 && !measured_forward(node);
-  });
+  const auto assumed = std::ranges::count_if(
+      nodes, [](const Node& node) { return node.vanilla.time > 0 && !measured_forward(node); });
   if (assumed > 0) {
     notes.push_back(
         fmt::format("of {} the forward pass is assumed to take a third of the "

@@ -24,23 +24,21 @@ std::string known_columns() {
 std::vector<CsvCell> header_of(std::string_view line) {
   std::vector<CsvCell> header = csv_cells(line, 0);
   for (const CsvCell& cell : header) {
-    const bool known =
-        is_listed(other_columns, cell.text) ||
-        std::any_of(profile_numbers.begin(), profile_numbers.end(),
-                    [&](const ProfileNumber& column) { return column.name == cell.text; });
+    const bool known = is_listed(other_columns, cell.text) ||
+                       std::ranges::any_of(profile_numbers, [&](const ProfileNumber& column) {
+                         return column.name == cell.text;
+                       });
     if (!known) {
       cell.fail(
           fmt::format("unknown column \"{}\"; known: {}", shortened(cell.text), known_columns()));
     }
-    const auto same = std::find_if(header.begin(), header.end(),
-                                   [&](const CsvCell& other) { return other.text == cell.text; });
+    const auto same = std::ranges::find(header, cell.text, &CsvCell::text);
     if (same->column != cell.column) {
       cell.fail(fmt::format("column {} is {} already", same->column, cell.text));
     }
   }
   for (const std::string_view name : needed_columns) {
-    if (std::any_of(header.begin(), header.end(),
-                    [&](const CsvCell& cell) { return cell.text == name; })) {
+    if (std::ranges::any_of(header, [&](const CsvCell& cell) { return cell.text == name; })) {
       continue;
     }
     throw InputError("row 0", fmt::format("the column \"{}\" is missing", name));

@@ -30,7 +30,7 @@ void check_row_ids(const Profile& read) {
     for (std::size_t p = 0; p < points.size(); ++p) {
       for (std::size_t r = 0; r < points[p].rows.size(); ++r) {
         const std::int64_t id = points[p].rows[r];
-        if (std::binary_search(read.rows.begin(), read.rows.end(), MeasuredRow{.id = id}, before)) {
+        if (std::ranges::binary_search(read.rows, MeasuredRow{.id = id}, before)) {
           continue;
         }
         throw InputError(fmt::format("/profile/layers/{}/points/{}/rows/{}", e, p, r),

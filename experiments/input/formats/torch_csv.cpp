@@ -38,7 +38,7 @@ std::optional<Pass> pass_of(std::string_view word) {
 }
 
 std::optional<Comm> comm_of(std::string_view word) {
-  const auto found = std::find(comm_words.begin(), comm_words.end(), word);
+  const auto found = std::ranges::find(comm_words, word);
   if (found == comm_words.end()) return std::nullopt;
   return static_cast<Comm>(found - comm_words.begin());
 }
@@ -254,7 +254,7 @@ std::string row_text(const std::vector<Action>& actions, std::span<const CommCel
 }  // namespace
 
 bool OrderFile::compute_only() const {
-  return std::all_of(comms.begin(), comms.end(), [](const auto& row) { return row.empty(); });
+  return std::ranges::all_of(comms, [](const auto& row) { return row.empty(); });
 }
 
 OrderError::OrderError(std::size_t rank, std::size_t column, const std::string& what)

@@ -41,8 +41,8 @@ class Arguments {
   explicit Arguments(std::string_view text) {
     const ShellScript script = read_shell_script(text);
     for (const ShellWords& command : script.commands) {
-      if (!std::any_of(command.begin(), command.end(), names_parallelism)) continue;
-      by_launcher_ = by_launcher_ || std::any_of(command.begin(), command.end(), is_launcher);
+      if (!std::ranges::any_of(command, names_parallelism)) continue;
+      by_launcher_ = by_launcher_ || std::ranges::any_of(command, is_launcher);
       take(command);
     }
     if (by_launcher_) take_processes(script.variables);
@@ -79,7 +79,7 @@ class Arguments {
   /// One of some words; the first without the argument.
   std::string one_of(std::string_view name, std::initializer_list<std::string_view> words) {
     const std::string text = word(name).value_or(std::string(*words.begin()));
-    if (std::find(words.begin(), words.end(), text) != words.end()) return text;
+    if (std::ranges::find(words, text) != words.end()) return text;
     fail(name, fmt::format("\"{}\" is not simulated; known: {}", shortened(text),
                            fmt::join(words, ", ")));
   }
@@ -95,7 +95,7 @@ class Arguments {
   std::vector<std::string> notes() const {
     std::vector<std::string> ignored;
     for (const auto& [name, argument] : all_) {
-      if (std::find(read_.begin(), read_.end(), name) != read_.end()) continue;
+      if (std::ranges::find(read_, name) != read_.end()) continue;
       const std::string_view key = std::string_view(name).substr(name.find('.') + 1);
       if (name.starts_with("parallelism.") && !is_listed(harmless, key)) {
         fail(name, "it is not read");
@@ -199,8 +199,7 @@ void read_cut(Arguments& arguments, TrainingCommand& command) {
       arguments.word("parallelism.pipeline_parallel_schedule").value_or("1F1B");
   const std::string order =
       arguments.word("parallelism.pipeline_parallel_schedule_csv").value_or("");
-  const auto known = std::find_if(titan_schedules.begin(), titan_schedules.end(),
-                                  [&](const TitanSchedule& one) { return one.torch == name; });
+  const auto known = std::ranges::find(titan_schedules, name, &TitanSchedule::torch);
   const bool several =
       known != titan_schedules.end() ? known->several : name == titan_order_of_several;
   if (known == titan_schedules.end() && order.empty()) {
@@ -263,8 +262,7 @@ std::string dtype_of(Arguments& arguments) {
   std::string_view dtype = "bf16", of_experts;
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view name = trimmed(take_until(rest, ','));
-    const auto found = std::find_if(titan_converters.begin(), titan_converters.end(),
-                                    [&](const TitanConverter& one) { return one.name == name; });
+    const auto found = std::ranges::find(titan_converters, name, &TitanConverter::name);
     if (found == titan_converters.end()) {
       arguments.fail(key, fmt::format("\"{}\" is not simulated; known: quantize.linear.float8, "
                                       "quantize.linear.mx",

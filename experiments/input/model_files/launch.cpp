@@ -23,16 +23,15 @@ StageCounts stage_counts(const TrainingLaunch& launch) {
   StageCounts counts;
   for (const std::vector<LayerIndex>& stage : launch.stages) {
     counts.all.push_back(static_cast<std::uint32_t>(stage.size()));
-    const auto even = std::count_if(stage.begin(), stage.end(), [&](LayerIndex layer) {
-      return launch.model.blocks[index(layer)].cut_evenly;
-    });
+    const auto even = std::ranges::count_if(
+        stage, [&](LayerIndex layer) { return launch.model.blocks[index(layer)].cut_evenly; });
     counts.even.push_back(static_cast<std::uint32_t>(even));
   }
   return counts;
 }
 
 bool are_equal(const std::vector<std::uint32_t>& counts) {
-  return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();
+  return std::ranges::adjacent_find(counts, std::not_equal_to<>()) == counts.end();
 }
 
 }  // namespace penstock

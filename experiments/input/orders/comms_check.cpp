@@ -43,8 +43,7 @@ std::vector<Cell> cells_of(const OrderFile& order, Rank rank) {
     }
   }
   for (const CommCell& comm : order.comms[index(rank)]) cells.push_back({comm.column, {}, comm});
-  std::sort(cells.begin(), cells.end(),
-            [](const Cell& a, const Cell& b) { return a.column < b.column; });
+  std::ranges::sort(cells, {}, &Cell::column);
   return cells;
 }
 
@@ -308,8 +307,8 @@ void require_sound_comms(const OrderFile& order, const Placement& placement,
 std::string untimed_comms_note(const OrderFile& order) {
   std::ptrdiff_t cells = 0;
   for (const auto& row : order.comms) {
-    cells += std::count_if(row.begin(), row.end(),
-                           [](const CommCell& cell) { return !is_exchange(cell.comm); });
+    cells +=
+        std::ranges::count_if(row, [](const CommCell& cell) { return !is_exchange(cell.comm); });
   }
   if (cells == 0) return {};
   return fmt::format(

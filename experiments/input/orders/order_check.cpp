@@ -92,7 +92,7 @@ void add_torch_facts(const OrderFile& order, const Placement& placement, OrderFa
 /// A sound order is at fault for a release that does not load it, or does not train it right.
 std::optional<CellFault> release_fault(TorchVersion torch, const OrderFile& order,
                                        const OrderFacts& facts) {
-  if (std::find(facts.torch.begin(), facts.torch.end(), torch) != facts.torch.end()) return {};
+  if (std::ranges::find(facts.torch, torch) != facts.torch.end()) return {};
   std::string why = why_rejected(order.comms, torch);
   if (why.empty()) why = facts.torch_note;
   std::string text = fmt::format("PyTorch {} does not train it: {}", name(torch), why);

@@ -62,7 +62,7 @@ std::vector<Stage> stages_ahead(const std::vector<LoweredCell>& cells, std::size
   for (std::size_t i = from; i < cells.size() && ahead.size() < look_ahead; ++i) {
     for (const Action& action : cells[i].actions) {
       const bool full = version == TorchVersion::v2_9 && ahead.size() == look_ahead;
-      if (full || std::find(ahead.begin(), ahead.end(), action.stage) != ahead.end()) continue;
+      if (full || std::ranges::find(ahead, action.stage) != ahead.end()) continue;
       ahead.push_back(action.stage);
     }
   }
@@ -105,7 +105,7 @@ std::vector<LoweredCell> with_sharding(const std::vector<LoweredCell>& cells,
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::vector<Stage> ahead = stages_ahead(cells, i, version);
     for (const Stage stage : gathered.list()) {
-      if (std::find(ahead.begin(), ahead.end(), stage) != ahead.end()) continue;
+      if (std::ranges::find(ahead, stage) != ahead.end()) continue;
       all.push_back(comm_cell(Comm::reshard, stage));
       gathered.erase(stage);
     }
@@ -224,7 +224,7 @@ class Sweeper {
   }
 
   bool ready(const LoweredCell& cell) const {
-    return std::all_of(cell.actions.begin(), cell.actions.end(), [&](const Action& action) {
+    return std::ranges::all_of(cell.actions, [&](const Action& action) {
       const auto source = neighbour(action, /*towards_loss=*/false);
       return !source || there_.contains({gives_gradient(action.pass), *source, action.microbatch});
     });

@@ -61,8 +61,7 @@ std::size_t count_of(const KernelSummary& summary, std::string_view standing) {
 }
 
 std::size_t place_of(const JudgedRows& judged, RowId id) {
-  const auto found = std::find_if(judged.rows.begin(), judged.rows.end(),
-                                  [&](const StoredRow& row) { return row.id == id; });
+  const auto found = std::ranges::find(judged.rows, id, &StoredRow::id);
   return static_cast<std::size_t>(found - judged.rows.begin());
 }
 
@@ -83,7 +82,7 @@ std::string histogram(const std::vector<double>& samples) {
     const double place = width > 0 ? (sample - *least) / width * bins : 0;
     ++counts[std::min(bins - 1, static_cast<std::size_t>(place))];
   }
-  const std::size_t highest = *std::max_element(counts.begin(), counts.end());
+  const std::size_t highest = *std::ranges::max_element(counts);
   std::string line;
   for (const std::size_t count : counts) {
     line += marks[(count * (marks.size() - 1) + highest - 1) / highest];
@@ -241,8 +240,7 @@ std::string profile_row_text(const JudgedRows& judged, RowId id,
 }
 
 bool all_valid(const JudgedRows& judged) {
-  return judged.unreadable.empty() &&
-         std::all_of(judged.judgements.begin(), judged.judgements.end(), is_sound);
+  return judged.unreadable.empty() && std::ranges::all_of(judged.judgements, is_sound);
 }
 
 ordered_json profile_check_json(const JudgedRows& judged, const SpotCheck* measured) {

@@ -80,7 +80,7 @@ void keep_machine(const JudgedRows& judged, std::vector<LayerRow>& rows) {
     if (judgement.elsewhere) elsewhere.insert(judgement.id);
   }
   const auto is_elsewhere = [&](const LayerRow& row) { return elsewhere.contains(row.stored->id); };
-  if (!std::all_of(rows.begin(), rows.end(), is_elsewhere)) {
+  if (!std::ranges::all_of(rows, is_elsewhere)) {
     std::erase_if(rows, is_elsewhere);
     return;
   }
@@ -120,7 +120,7 @@ std::vector<ProfilePoint> points_of(const Amounts& amounts) {
       point.*value_of(pass) = median(row.stored->row.samples_ns) / 1000;
       point.rows.push_back(index(row.stored->id));
     }
-    std::sort(point.rows.begin(), point.rows.end());
+    std::ranges::sort(point.rows);
     points.push_back(std::move(point));
   }
   return points;
@@ -217,11 +217,11 @@ LayerProfile layer_profile(const JudgedRows& judged, std::optional<std::int64_t>
   }
   layers.profile.source = judged.source;
   layers.left_out = judged.rows.size() - layers.profile.rows.size();
-  const auto of_layers = std::count_if(
-      judged.rows.begin(), judged.rows.end(),
-      [](const StoredRow& stored) { return layer_point(stored.row.point).has_value(); });
+  const auto of_layers = std::ranges::count_if(judged.rows, [](const StoredRow& stored) {
+    return layer_point(stored.row.point).has_value();
+  });
   layers.profile.unused_rows = static_cast<std::size_t>(of_layers) - layers.profile.rows.size();
-  const auto first = std::find_if(rows.begin(), rows.end(), [&](const LayerRow& row) {
+  const auto first = std::ranges::find_if(rows, [&](const LayerRow& row) {
     return index(row.stored->id) == layers.profile.rows.front().id;
   });
   const auto& facts = layers.profile.environment = first->stored->row.environment;

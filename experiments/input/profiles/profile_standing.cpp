@@ -116,9 +116,8 @@ std::string_view standing_of(const RowJudgement& judgement) {
 std::vector<std::pair<std::string_view, std::size_t>> counts_of(const JudgedRows& judged) {
   std::vector<std::pair<std::string_view, std::size_t>> counts;
   for (const std::string_view standing : standings) {
-    const auto count =
-        std::count_if(judged.judgements.begin(), judged.judgements.end(),
-                      [&](const RowJudgement& one) { return standing_of(one) == standing; });
+    const auto count = std::ranges::count_if(
+        judged.judgements, [&](const RowJudgement& one) { return standing_of(one) == standing; });
     counts.emplace_back(standing, static_cast<std::size_t>(count));
   }
   return counts;
@@ -132,13 +131,12 @@ std::vector<std::size_t> most_doubtful_first(const JudgedRows& judged) {
   constexpr std::array<std::string_view, 5> doubt{"suspect", "retired", "unfit", "valid", "past"};
   const auto rank = [&](std::size_t i) {
     const RowJudgement& one = judged.judgements[i];
-    const auto found = std::find(doubt.begin(), doubt.end(), standing_of(one));
+    const auto found = std::ranges::find(doubt, standing_of(one));
     return std::pair(found - doubt.begin(), -one.score);
   };
   std::vector<std::size_t> places(judged.rows.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  std::stable_sort(places.begin(), places.end(),
-                   [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+  std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
   return places;
 }
 

@@ -69,7 +69,7 @@ std::optional<Document> document_of(std::string_view text, const std::string& pl
 void check_keys(const json& section, const std::string& place,
                 std::initializer_list<std::string_view> allowed, const std::string& what) {
   for (const auto& [key, value] : section.items()) {
-    if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
+    if (std::ranges::find(allowed, key) != allowed.end()) continue;
     throw InputError(place + "/" + key, fmt::format("it does not go with {}; leave it out", what));
   }
 }

@@ -271,8 +271,8 @@ HardwareSection read_hardware(const json& section, const TrainingCommand& comman
   }
   constexpr std::array connecting{"link",  "transfer_us", "latency_us", "bandwidth_bytes_per_s",
                                   "links", "routes",      "topology"};
-  hardware.names_links = std::any_of(connecting.begin(), connecting.end(),
-                                     [&](const char* key) { return section.contains(key); });
+  hardware.names_links =
+      std::ranges::any_of(connecting, [&](const char* key) { return section.contains(key); });
   return hardware;
 }
 

@@ -102,9 +102,8 @@ MemorySection usual_memory(const ModelSection& model, const TrainingCommand& com
 /// Chunks from layers per stage, as torchtitan states them; a cut may count the ends as layers.
 TrainingCommand with_chunks(TrainingCommand command, const ModelSpec& model) {
   if (!command.layers_per_stage) return command;
-  const auto layers = std::count_if(model.blocks.begin(), model.blocks.end(), [&](const auto& one) {
-    return one.cut_evenly || command.partition != "even";
-  });
+  const auto layers = std::ranges::count_if(
+      model.blocks, [&](const auto& one) { return one.cut_evenly || command.partition != "even"; });
   const auto ranks = static_cast<std::int64_t>(command.pipeline.value_or(1));
   const auto stages = (layers + *command.layers_per_stage - 1) / *command.layers_per_stage;
   if (stages == 0 || stages % ranks != 0) {

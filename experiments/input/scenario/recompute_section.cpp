@@ -85,7 +85,7 @@ RecomputeSection read_recompute(const nlohmann::json& section, const TrainingCom
   read_fields(recompute_fields(), section, &recompute);
   check_together(section, recompute.mode);
   for (auto& own : recompute.microbatches) {
-    std::sort(own.begin(), own.end());
+    std::ranges::sort(own);
     own.erase(std::unique(own.begin(), own.end()), own.end());
   }
   return recompute;

@@ -110,8 +110,8 @@ bool has_states(const ModelSpec& spec) {
   const auto has_state = [](const LayerSpec& part) {
     return part.kind == "mamba2" || part.kind == "gated_delta";
   };
-  return std::any_of(spec.blocks.begin(), spec.blocks.end(), [&](const BlockSpec& block) {
-    return std::any_of(block.parts.begin(), block.parts.end(), has_state);
+  return std::ranges::any_of(spec.blocks, [&](const BlockSpec& block) {
+    return std::ranges::any_of(block.parts, has_state);
   });
 }
 

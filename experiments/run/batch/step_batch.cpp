@@ -42,7 +42,7 @@ std::vector<double> shuffled_loads(const BatchSection& batch, const DrawOfReplic
     const double fallen = std::min(600.0, decline * static_cast<double>(i));
     placed.emplace_back(place, portable_exp(-fallen));
   }
-  std::sort(placed.begin(), placed.end());
+  std::ranges::sort(placed);
   std::vector<double> loads;
   for (const auto& [place, load] : placed) loads.push_back(load);
   return loads;
@@ -231,7 +231,7 @@ TokenCost token_cost_of(const Layout& layout, const HardwareModel& hardware) {
   PackedMicrobatch in_two = bare;
   in_two.squares /= 2;
   const auto whole = us_by_rank(layout, hardware, full);
-  const auto busiest = std::max_element(whole.begin(), whole.end()) - whole.begin();
+  const auto busiest = std::ranges::max_element(whole) - whole.begin();
   const auto us_of = [&](const PackedMicrobatch& one) {
     return us_by_rank(layout, hardware, one)[static_cast<std::size_t>(busiest)];
   };

@@ -57,7 +57,7 @@ double communicators(const Degrees& degrees, std::uint32_t pipeline, std::uint32
   const std::array<bool, 6> there{
       degrees.tensor > 1,  pipeline > 1,       degrees.data > 1 || degrees.context > 1,
       degrees.context > 1, degrees.expert > 1, shard_groups > 1};
-  return static_cast<double>(std::count(there.begin(), there.end(), true));
+  return static_cast<double>(std::ranges::count(there, true));
 }
 
 /// What is allocated and freed during a step.

@@ -32,7 +32,7 @@ double busiest_of(const RouterLoads& router) {
   if (router.skew) return *router.skew;
   const auto& loads = router.loads;
   const double all = std::accumulate(loads.begin(), loads.end(), 0.0);
-  const double most = *std::max_element(loads.begin(), loads.end());
+  const double most = *std::ranges::max_element(loads);
   return most * static_cast<double>(loads.size()) / all;
 }
 

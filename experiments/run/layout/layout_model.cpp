@@ -93,7 +93,7 @@ void check_recomputed_microbatches(const Layout& layout) {
 /// Whether one rank runs both the first and the last stage of each copy of the model.
 bool ends_share_a_rank(const Placement& placement) {
   const auto& chains = placement.chains();
-  return std::all_of(chains.begin(), chains.end(), [&](const std::vector<Stage>& chain) {
+  return std::ranges::all_of(chains, [&](const std::vector<Stage>& chain) {
     return placement.rank_of(chain.front(), Microbatch{0}) ==
            placement.rank_of(chain.back(), Microbatch{0});
   });
@@ -108,8 +108,8 @@ struct SecondEmbedding {
 };
 
 bool has_head(const BlockSpec& block) {
-  return std::any_of(block.parts.begin(), block.parts.end(),
-                     [](const LayerSpec& part) { return part.kind == "head"; });
+  return std::ranges::any_of(block.parts,
+                             [](const LayerSpec& part) { return part.kind == "head"; });
 }
 
 SecondEmbedding second_embedding(const ModelSpec& spec, const CellShape& shape) {

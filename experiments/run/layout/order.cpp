@@ -147,7 +147,7 @@ std::uint32_t whole_stages(const Scenario& scenario, const Order& order) {
   const std::uint32_t stages = order.placement.stage_count();
   if (!scenario.model.by_kind()) return stages;
   const auto& cut = order.exchanges;
-  const auto cuts = std::count(cut.begin(), cut.end(), true);
+  const auto cuts = std::ranges::count(cut, true);
   return stages -
          static_cast<std::uint32_t>(cuts * std::ptrdiff_t(order.placement.chains().size()));
 }

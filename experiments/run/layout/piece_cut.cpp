@@ -119,7 +119,7 @@ void refuse_beside_exchanges(const Scenario& scenario, const Layout& layout) {
             "it goes with a model of one part: leave out /modules");
   const RecomputeMode mode = layout.recompute.mode.value_or(RecomputeMode::none);
   const auto& operators = layout.recompute.operators;
-  const bool again = std::find(operators.begin(), operators.end(), "moe") != operators.end();
+  const bool again = std::ranges::find(operators, "moe") != operators.end();
   refuse_if(mode != RecomputeMode::none && (mode != RecomputeMode::selective || again),
             exchanges_key,
             "recomputation would exchange tokens once more; set /recompute/mode to none, or to "

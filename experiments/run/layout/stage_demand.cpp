@@ -21,7 +21,7 @@ std::vector<std::vector<Rank>> ranks_by_stage(const Plan& plan, std::size_t stag
     all[plan.model_stage[index(buffer.stage)]].push_back(buffer.rank);
   }
   for (std::vector<Rank>& ranks : all) {
-    std::sort(ranks.begin(), ranks.end());
+    std::ranges::sort(ranks);
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   }
   return all;
@@ -250,9 +250,9 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
   std::vector<std::vector<Rank>> ranks = ranks_by_stage(plan, sizes.size());
   const std::size_t of_module = training.module ? training.module->stage + 1 : 0;
   const Training own = training.module ? training_of_module(training) : Training{};
-  const bool frees_early =
-      std::any_of(plan.buffers.begin(), plan.buffers.end(),
-                  [](const BufferClass& buffer) { return buffer.kind == BufferKind::input_stash; });
+  const bool frees_early = std::ranges::any_of(plan.buffers, [](const BufferClass& buffer) {
+    return buffer.kind == BufferKind::input_stash;
+  });
   for (std::size_t s = 0; s < sizes.size(); ++s) {
     const std::uint32_t buckets = training.buckets.empty() ? 1 : training.buckets[s];
     const double placeholders =

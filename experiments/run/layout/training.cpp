@@ -113,9 +113,7 @@ bool made_again(const RecomputeSection& recompute, const Layer& layer) {
   if (recompute.mode != RecomputeMode::selective) {
     return layer.recomputed_bytes > 0 || !layer.work.kernels.empty();
   }
-  return layer.recomputed_bytes > 0 ||
-         std::ranges::any_of(layer.work.kernels,
-                             [](const Kernel& kernel) { return kernel.selective; });
+  return layer.recomputed_bytes > 0 || std::ranges::any_of(layer.work.kernels, &Kernel::selective);
 }
 
 Recomputing recomputing_of(const Layout& layout) {

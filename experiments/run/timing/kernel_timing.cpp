@@ -39,7 +39,7 @@ Kernel attention_kernel(const NamedNumbers& sizes, double number_bytes) {
   LayerWork work;
   add_core_attention(work, core, shape);
   const Pass pass = sizes.at("backward") != 0 ? Pass::backward_input : Pass::forward;
-  return *std::find_if(work.kernels.begin(), work.kernels.end(), [&](const Kernel& kernel) {
+  return *std::ranges::find_if(work.kernels, [&](const Kernel& kernel) {
     return kernel.kind == KernelKind::attention && kernel.pass == pass;
   });
 }
@@ -96,7 +96,7 @@ Device alone(Device device, const KernelQuestion& question) {
   std::vector<std::string> names;
   for (const AttentionSpeed& speed : device.attention) {
     if (speed.kernel == attention) return device;
-    if (std::find(names.begin(), names.end(), speed.kernel) == names.end()) {
+    if (std::ranges::find(names, speed.kernel) == names.end()) {
       names.push_back(speed.kernel);
     }
   }

@@ -44,7 +44,7 @@ bool extend(Cycle& path, const LinkCounts& links, std::mt19937& random) {
   if (path.size() == all) return links[path.back()][path.front()] > 0;
   std::vector<std::uint32_t> next;
   for (std::uint32_t i = 0; i < all; ++i) {
-    if (links[path.back()][i] > 0 && std::find(path.begin(), path.end(), i) == path.end()) {
+    if (links[path.back()][i] > 0 && std::ranges::find(path, i) == path.end()) {
       next.push_back(i);
     }
   }

@@ -170,9 +170,8 @@ Rounds turns(const std::vector<Cycle>& cycles, double bytes, std::uint64_t times
 
 Rounds exchanges(const std::vector<Cycle>& cycles, double bytes) {
   Rounds rounds;
-  const std::size_t longest = std::ranges::max_element(cycles, [](const Cycle& a, const Cycle& b) {
-                                return a.size() < b.size();
-                              })->size();
+  const std::size_t longest =
+      std::ranges::max_element(cycles, {}, [](const Cycle& c) { return c.size(); })->size();
   for (std::size_t ahead = 1; ahead < longest; ++ahead) {
     Round round;
     for (const Cycle& cycle : cycles) {

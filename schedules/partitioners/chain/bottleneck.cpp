@@ -310,7 +310,7 @@ std::optional<ChainCuts> least_with(Probes probes, std::span<const double> prefi
   const ChainCuts plain = least_bottleneck(prefix, stages);
   Probe<Cuts> first = probes(value_without(prefix, boundary, plain));
   if (!first.found) {
-    first = probes(prefix.back() + 2 * *std::max_element(boundary.begin(), boundary.end()));
+    first = probes(prefix.back() + 2 * *std::ranges::max_element(boundary));
   }
   if (!first.found) return std::nullopt;
   Probe<Cuts> best = bisect<Cuts>(plain.value, std::move(first), probes);

@@ -156,7 +156,7 @@ class DeviceTable {
       ideal = from.before;
       devices -= from.replicas;
     }
-    std::reverse(cut.stages.begin(), cut.stages.end());
+    std::ranges::reverse(cut.stages);
     return cut;
   }
 

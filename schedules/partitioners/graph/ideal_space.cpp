@@ -53,8 +53,8 @@ class SetTable {
 
 bool is_ready(const LayerGraph& graph, const LayerSet& set, std::uint32_t layer) {
   if (is_in(set.data(), layer)) return false;
-  return std::all_of(graph.inputs[layer].begin(), graph.inputs[layer].end(),
-                     [&](std::uint32_t input) { return is_in(set.data(), input); });
+  return std::ranges::all_of(graph.inputs[layer],
+                             [&](std::uint32_t input) { return is_in(set.data(), input); });
 }
 
 std::uint32_t count_of(const std::uint64_t* set, std::uint32_t words) {
@@ -73,8 +73,8 @@ void add_sums(const CutProblem& problem, const LayerGraph& graph, const std::uin
     compute += own.compute_s();
     parameters += own.parameter_bytes;
     const auto& readers = graph.readers[layer];
-    const bool crosses = std::any_of(readers.begin(), readers.end(),
-                                     [&](std::uint32_t reader) { return !is_in(set, reader); });
+    const bool crosses =
+        std::ranges::any_of(readers, [&](std::uint32_t reader) { return !is_in(set, reader); });
     if (crosses) boundary += own.output_bytes;
   }
   space.compute_s.push_back(compute);
@@ -95,7 +95,7 @@ void sort(IdealSpace& space) {
   for (std::uint32_t i = 0; i < space.size(); ++i) count[i] = count_of(space.set(i), space.words);
   std::vector<std::uint32_t> order(space.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
     if (space.compute_s[a] != space.compute_s[b]) return space.compute_s[a] < space.compute_s[b];
     return count[a] < count[b];
   });
@@ -166,8 +166,8 @@ Order narrow_order(const CutProblem& problem, const LayerGraph& graph) {
     if (!order.empty()) {
       for (const std::uint32_t input : graph.inputs[order.back()]) --unread[input];
     }
-    const auto least = std::min_element(ready.begin(), ready.end(),
-                                        [&](auto a, auto b) { return growth(a) < growth(b); });
+    const auto least =
+        std::ranges::min_element(ready, [&](auto a, auto b) { return growth(a) < growth(b); });
     return std::size_t(least - ready.begin());
   });
 }
@@ -253,7 +253,7 @@ LayerGraph graph_of(const CutProblem& problem) {
   graph.inputs.resize(problem.size());
   for (const auto& [from, to] : problem.edges) {
     std::vector<std::uint32_t>& readers = graph.readers[from];
-    if (std::find(readers.begin(), readers.end(), to) != readers.end()) continue;
+    if (std::ranges::find(readers, to) != readers.end()) continue;
     readers.push_back(to);
     graph.inputs[to].push_back(from);
   }
@@ -282,8 +282,8 @@ std::vector<double> published_boundaries(const CutProblem& problem, const IdealS
     LayerSet sent(graph.words(), 0);
     for (std::uint32_t layer = 0; layer < graph.size(); ++layer) {
       const auto& readers = graph.readers[layer];
-      const bool inner = std::any_of(readers.begin(), readers.end(),
-                                     [&](std::uint32_t r) { return space.has(number, r); });
+      const bool inner =
+          std::ranges::any_of(readers, [&](std::uint32_t r) { return space.has(number, r); });
       if (!space.has(number, layer) || inner) continue;
       for (std::uint32_t w = 0; w < graph.words(); ++w) sent[w] |= extra[layer][w];
     }

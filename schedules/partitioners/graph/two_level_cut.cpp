@@ -35,7 +35,7 @@ class GroupTable {
     held_.assign(space_.size(), false);
     held_[first] = true;
     for (std::uint32_t upto = first + 1; upto < space_.size(); ++upto) {
-      if (std::binary_search(within_[upto].begin(), within_[upto].end(), first)) fill_to(upto);
+      if (std::ranges::binary_search(within_[upto], first)) fill_to(upto);
     }
   }
 
@@ -52,7 +52,7 @@ class GroupTable {
       devices -= from.replicas;
       cells = &open_;
     }
-    std::reverse(stages.begin(), stages.end());
+    std::ranges::reverse(stages);
     return stages;
   }
 
@@ -182,7 +182,7 @@ class LevelTable {
       ideal = stage.before;
       groups -= stage.replicas;
     }
-    std::reverse(cut.stages.begin(), cut.stages.end());
+    std::ranges::reverse(cut.stages);
     return cut;
   }
 

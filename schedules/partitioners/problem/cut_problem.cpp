@@ -28,7 +28,7 @@ std::vector<double> boundaries(const CutProblem& problem) {
 std::vector<std::vector<double>> most_workspace(const CutProblem& problem) {
   std::vector<double> most;
   for (const CutLayer& layer : problem.layers) most.push_back(layer.workspace_bytes);
-  if (std::all_of(most.begin(), most.end(), [](double bytes) { return bytes == 0; })) return {};
+  if (std::ranges::all_of(most, [](double bytes) { return bytes == 0; })) return {};
   std::vector<std::vector<double>> levels{most};
   for (std::size_t width = 1; 2 * width <= most.size(); width *= 2) {
     std::vector<double> next(levels.back().begin(), levels.back().end() - std::ptrdiff_t(width));
@@ -135,7 +135,7 @@ std::uint32_t stages_to_fill(const CutProblem& problem) {
 
 Cut even_cut(const CutProblem& problem, const std::vector<bool>& counts) {
   const std::uint32_t stages = stages_to_fill(problem);
-  const auto layers = static_cast<std::uint32_t>(std::count(counts.begin(), counts.end(), true));
+  const auto layers = static_cast<std::uint32_t>(std::ranges::count(counts, true));
   std::vector<std::uint32_t> cuts{0};
   std::uint32_t in_stage = 0;
   for (std::uint32_t layer = 0; layer < problem.size(); ++layer) {

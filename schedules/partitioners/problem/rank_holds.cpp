@@ -16,7 +16,7 @@ bool is_below(const Counts& one, const Counts& other) {
 
 void add_moment(const Counts& now, std::vector<Counts>& most) {
   const auto covers = [&](const Counts& one) { return is_below(now, one); };
-  if (std::any_of(most.begin(), most.end(), covers)) return;
+  if (std::ranges::any_of(most, covers)) return;
   std::erase_if(most, [&](const Counts& one) { return is_below(one, now); });
   most.push_back(now);
 }
@@ -32,7 +32,7 @@ RankHolds holds_on(Rank rank, const Schedule& schedule, const Placement& placeme
   for (const Stage stage : placement.stages_of(rank)) {
     holds.stages.push_back(placement.position(stage));
   }
-  std::sort(holds.stages.begin(), holds.stages.end());
+  std::ranges::sort(holds.stages);
   holds.stages.erase(std::unique(holds.stages.begin(), holds.stages.end()), holds.stages.end());
   Counts now(holds.stages.size());
   holds.most.assign(now.size(), {now});

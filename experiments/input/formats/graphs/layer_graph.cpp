@@ -28,8 +28,7 @@ std::vector<std::size_t> open_inputs(const ModelGraph& graph) {
 
 std::optional<std::size_t> edge_on_cycle(const ModelGraph& graph) {
   const std::vector<std::size_t> input = open_inputs(graph);
-  const auto first =
-      std::find_if(input.begin(), input.end(), [](std::size_t edge) { return edge != none; });
+  const auto first = std::ranges::find_if(input, [](std::size_t edge) { return edge != none; });
   if (first == input.end()) return std::nullopt;
   // Following edges backward from such a layer ends in a cycle.
   std::vector<bool> seen(input.size());

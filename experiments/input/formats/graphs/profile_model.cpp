@@ -128,8 +128,7 @@ void ProfileBuilder::set_parameter_bytes(std::size_t layer, double bytes) {
 
 Profile ProfileBuilder::take() && {
   for (ProfileEntry& entry : profile_.entries) {
-    std::sort(entry.points.begin(), entry.points.end(),
-              [](const ProfilePoint& a, const ProfilePoint& b) { return a.examples < b.examples; });
+    std::ranges::sort(entry.points, {}, &ProfilePoint::examples);
   }
   return std::move(profile_);
 }

@@ -151,7 +151,7 @@ ShellWords taken_apart(const ShellWords& words) {
 }
 
 bool takes(const ShellWords& words, std::string_view name) {
-  return std::any_of(words.begin(), words.end(), [&](const ShellWord& word) {
+  return std::ranges::any_of(words, [&](const ShellWord& word) {
     return word.text == name || word.text.starts_with(std::string(name) + "=");
   });
 }
@@ -211,7 +211,7 @@ void refuse_other_program(const ShellWords& words) {
 
 /// Sorted, without duplicates.
 std::vector<std::string> sorted(std::vector<std::string> texts) {
-  std::sort(texts.begin(), texts.end());
+  std::ranges::sort(texts);
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   return texts;
 }
@@ -240,8 +240,8 @@ MegatronCommand::MegatronCommand(std::string_view text) {
 
 void MegatronCommand::read(const ShellWords& words) {
   refuse_other_program(words);
-  const auto program = std::find_if(
-      words.begin(), words.end(), [](const ShellWord& word) { return word.text.ends_with(".py"); });
+  const auto program =
+      std::ranges::find_if(words, [](const ShellWord& word) { return word.text.ends_with(".py"); });
   const auto own = program == words.end() ? words.begin() : program;
   for (std::size_t i = 0; i < words.size();) {
     const ShellWord& word = words[i++];
@@ -360,7 +360,7 @@ std::optional<double> MegatronCommand::rate(std::string_view name, double most) 
 std::optional<std::string> MegatronCommand::one_of(
     std::string_view name, std::initializer_list<std::string_view> words) const {
   const auto text = word(name);
-  if (!text || std::find(words.begin(), words.end(), *text) != words.end()) return text;
+  if (!text || std::ranges::find(words, *text) != words.end()) return text;
   fail(name,
        fmt::format("\"{}\" is not known; known: {}", shortened(*text), fmt::join(words, ", ")));
 }

@@ -62,7 +62,7 @@ class ModelWriter {
 
   void write_sizes() {
     const auto count = [&](auto holds) {
-      return static_cast<double>(std::count_if(model_.blocks.begin(), model_.blocks.end(), holds));
+      return static_cast<double>(std::ranges::count_if(model_.blocks, holds));
     };
     const LayerSpec* attention = latent_ != nullptr ? latent_ : attention_;
     number("--num-layers", count([](const BlockSpec& block) { return block.cut_evenly; }));
@@ -137,7 +137,7 @@ class ModelWriter {
     for (const BlockSpec& block : model_.blocks) {
       if (block.cut_evenly) pattern.push_back(block.parts.back().kind == "moe" ? 1 : 0);
     }
-    if (std::find(pattern.begin(), pattern.end(), 0) == pattern.end()) return;
+    if (std::ranges::find(pattern, 0) == pattern.end()) return;
     all_.push_back({"--moe-layer-freq", fmt::format("[{}]", fmt::join(pattern, ","))});
   }
 
@@ -221,8 +221,7 @@ class TrainingWriter {
     const StageCounts counts = stage_counts(launch_);
     const std::uint32_t chunks = command_.chunks.value_or(1);
     const bool ends = !are_equal(counts.even);
-    const bool further = std::any_of(launch_.model.blocks.begin(), launch_.model.blocks.end(),
-                                     [](const BlockSpec& block) { return block.predicts_further; });
+    const bool further = std::ranges::any_of(launch_.model.blocks, &BlockSpec::predicts_further);
     const bool listed = ends && (further || !are_equal(counts.all));
     option("--pipeline-model-parallel-layout", listed ? pipeline_layout(launch_) : "",
            "model.pipeline_model_parallel_layout");

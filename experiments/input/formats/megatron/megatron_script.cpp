@@ -49,7 +49,7 @@ std::vector<MegatronArgument> detail_arguments(const ModelDetails& details) {
 }
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), text) != words.end();
+  return std::ranges::find(words, text) != words.end();
 }
 
 /// What no argument says of a model. MLPs have GELU, and gated ones SiLU.
@@ -94,8 +94,8 @@ std::string connections_line(const TrainingCommand& command) {
 
 std::string megatron_script(const TrainingLaunch& launch) {
   const auto model = model_arguments(launch.model, launch.command.sequence);
-  const bool gated = std::any_of(model.begin(), model.end(),
-                                 [](const auto& one) { return one.name == "--swiglu"; });
+  const bool gated =
+      std::ranges::any_of(model, [](const auto& one) { return one.name == "--swiglu"; });
   std::vector<std::string> left_out = details_left_out(launch.details, gated);
   for (std::string& one : training_left_out(launch)) left_out.push_back(std::move(one));
   std::string text = fmt::format(

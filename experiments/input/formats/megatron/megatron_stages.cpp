@@ -79,7 +79,7 @@ class Cutter {
   }
 
   void check_count(const std::string& all, char letter, double wanted, const char* what) const {
-    const auto count = static_cast<double>(std::count(all.begin(), all.end(), letter));
+    const auto count = static_cast<double>(std::ranges::count(all, letter));
     if (count == wanted) return;
     command_.fail(layout_name,
                   fmt::format("it has {} times {}; it needs {} {}", count, letter, wanted, what));
@@ -98,7 +98,7 @@ class Cutter {
     std::vector<double> ranks(static_cast<std::size_t>(pipeline_), others > 0 ? rest / others : 0);
     if (first) ranks.front() = *first;
     if (last) ranks.back() = *last;
-    return with_ranks(ranks, chunks_of(*std::max_element(ranks.begin(), ranks.end()), name));
+    return with_ranks(ranks, chunks_of(*std::ranges::max_element(ranks), name));
   }
 
   /// Stages from the layers of each rank, divided evenly among its chunks.

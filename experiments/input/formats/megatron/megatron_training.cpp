@@ -91,8 +91,8 @@ std::vector<std::string> selected_operators(const MegatronCommand& command, Note
   std::vector<std::string> operators;
   std::vector<std::string> others;
   for (const std::string& module : command.words("--recompute-modules")) {
-    const auto found = std::find_if(known_modules.begin(), known_modules.end(),
-                                    [&](const auto& pair) { return pair[0] == module; });
+    const auto found =
+        std::ranges::find_if(known_modules, [&](const auto& pair) { return pair[0] == module; });
     if (found == known_modules.end()) {
       others.push_back(module);
     } else {
@@ -188,7 +188,7 @@ std::optional<TokenDispatch> dispatcher_of(const MegatronCommand& command, Notes
 std::vector<std::string> recompute_modules(const std::vector<std::string>& operators) {
   std::vector<std::string> modules;
   for (const auto& [module, name] : known_modules) {
-    if (std::find(operators.begin(), operators.end(), name) == operators.end()) continue;
+    if (std::ranges::find(operators, name) == operators.end()) continue;
     modules.emplace_back(module);
   }
   return modules;

@@ -21,7 +21,7 @@ bool continues_name(char c) { return starts_name(c) || (c >= '0' && c <= '9'); }
 /// The longest prefix of a text whose characters all satisfy `rule`.
 template <class Rule>
 std::string_view front_while(std::string_view text, Rule rule) {
-  const auto end = std::find_if_not(text.begin(), text.end(), rule);
+  const auto end = std::ranges::find_if_not(text, rule);
   return text.substr(0, static_cast<std::size_t>(end - text.begin()));
 }
 

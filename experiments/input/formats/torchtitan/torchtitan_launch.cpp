@@ -31,8 +31,7 @@ class ScriptWriter {
                                       : command_.recompute == RecomputeMode::selective ? "selective"
                                                                                        : "none");
     const auto narrow =
-        std::find_if(titan_converters.begin(), titan_converters.end(),
-                     [&](const TitanConverter& one) { return one.dtype == command_.dtype; });
+        std::ranges::find(titan_converters, command_.dtype.value_or(""), &TitanConverter::dtype);
     if (narrow != titan_converters.end()) add("model.converters", narrow->name);
     return text_ + " \\\n  --compile.enable \\\n  \"$@\"\n";
   }
@@ -90,8 +89,7 @@ class ScriptWriter {
     const std::vector<std::uint32_t> all =
         ends == 1 ? stage_counts(launch_).all : stage_counts(launch_).even;
     if (chunks > 2) {
-      add("parallelism.pipeline_parallel_layers_per_stage",
-          *std::max_element(all.begin(), all.end()));
+      add("parallelism.pipeline_parallel_layers_per_stage", *std::ranges::max_element(all));
     }
     add("parallelism.pipeline_parallel_microbatch_size", command_.microbatch.value_or(1));
   }
@@ -112,8 +110,7 @@ class ScriptWriter {
 }  // namespace
 
 const TitanSchedule* titan_schedule(std::string_view rule) {
-  const auto known = std::find_if(titan_schedules.begin(), titan_schedules.end(),
-                                  [&](const TitanSchedule& one) { return one.rule == rule; });
+  const auto known = std::ranges::find(titan_schedules, rule, &TitanSchedule::rule);
   return known == titan_schedules.end() ? nullptr : &*known;
 }
 

@@ -205,10 +205,9 @@ std::span<const std::uint32_t> RankTrace::needs_of(std::uint32_t node) const {
 }
 
 bool ExecutionTrace::has_collectives() const {
-  return std::any_of(ranks.begin(), ranks.end(), [](const RankTrace& rank) {
-    return std::any_of(rank.nodes.begin(), rank.nodes.end(), [](const TraceNode& node) {
-      return node.kind == TraceNodeKind::collective;
-    });
+  return std::ranges::any_of(ranks, [](const RankTrace& rank) {
+    return std::ranges::any_of(
+        rank.nodes, [](const TraceNode& node) { return node.kind == TraceNodeKind::collective; });
   });
 }
 

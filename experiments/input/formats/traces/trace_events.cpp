@@ -155,7 +155,7 @@ void TraceEvents::number_lanes() {
   }
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
     std::vector<Slice> slices = std::move(by_rank[rank]);
-    std::sort(slices.begin(), slices.end(), [&](const Slice& a, const Slice& b) {
+    std::ranges::sort(slices, [&](const Slice& a, const Slice& b) {
       if (a.at != b.at) return a.at < b.at;
       const Time a_end = end(a.task), b_end = end(b.task);
       return std::tie(b_end, a.kind, a.task) < std::tie(a_end, b.kind, b.task);
@@ -224,7 +224,7 @@ void TraceEvents::find_activations() {
     }
   }
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
-    std::sort(changes[rank].begin(), changes[rank].end());
+    std::ranges::sort(changes[rank]);
     std::int64_t held = 0;
     for (const auto& [at, by] : changes[rank]) {
       add_level(activations_, {rank, at, static_cast<std::uint64_t>(held += by)});
@@ -238,7 +238,7 @@ std::vector<Time> TraceEvents::stretch_ends(std::size_t stretch_events) const {
   constexpr TaskId step = 64;
   std::vector<Time> some;
   for (TaskId task = 0; task < plan_.tasks(); task += step) some.push_back(begin(task));
-  std::sort(some.begin(), some.end());
+  std::ranges::sort(some);
   const std::size_t stretches = about_events() / std::max<std::size_t>(stretch_events, 1) + 1;
   std::vector<Time> ends;
   for (std::size_t i = 1; i < stretches && !some.empty(); ++i) {
@@ -306,7 +306,7 @@ void TraceEvents::for_each(const std::function<void(const TraceEvent&)>& show,
     add_arrows(stretch);
     add_levels(memory_, TraceKind::memory, stretch);
     add_levels(activations_, TraceKind::activations, stretch);
-    std::sort(stretch.events.begin(), stretch.events.end(), comes_before);
+    std::ranges::sort(stretch.events, comes_before);
     for (const TraceEvent& event : stretch.events) show(event);
     stretch.first = end;
   }

@@ -17,7 +17,7 @@ namespace {
 
 bool some_rank_has_several_stages(const Plan& plan) {
   std::vector<std::optional<Stage>> stage(plan.ranks);
-  return std::any_of(plan.classes.begin(), plan.classes.end(), [&](const WorkClass& work) {
+  return std::ranges::any_of(plan.classes, [&](const WorkClass& work) {
     if (is_transfer(work.pass)) return false;
     if (!stage[work.resource]) stage[work.resource] = work.stage;
     return *stage[work.resource] != work.stage;
