@@ -14,8 +14,7 @@ TransferTime checked(const TransferTime& time, What what) {
   if (time.occupies_us >= 0 && time.latency_us >= 0) return time;
   throw InputError(
       "/hardware",
-      fmt::format("the hardware gives {} us and a latency of {} us for {}; a time is 0 "
-                  "or more",
+      fmt::format("the hardware gives {} us and a latency of {} us for {}; a time is 0 or more",
                   time.occupies_us, time.latency_us, what()));
 }
 

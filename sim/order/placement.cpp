@@ -39,8 +39,7 @@ Placement Placement::given(std::uint32_t ranks,
       }
       if (std::find(replicas.begin(), replica, rank) != replica) {
         throw InputError(
-            fmt::format("stage {} is on rank {} twice; its replicas are on different "
-                        "ranks",
+            fmt::format("stage {} is on rank {} twice; its replicas are on different ranks",
                         index(stage), index(rank)));
       }
       placement.rank_of_slot_.push_back(rank);

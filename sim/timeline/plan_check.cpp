@@ -112,8 +112,7 @@ class InputCheck {
     const std::size_t length = plan_.inputs[place];
     if (length < 2 || length >= plan_.inputs.size() - place || length + 1 > unread_) {
       refuse(
-          "task {}: its list of inputs has {} entries; it must have at least 2, and all of its "
-          "own",
+          "task {}: its list of inputs has {} entries; it must have at least 2, and all of its own",
           task, length);
     }
     unread_ -= length + 1;

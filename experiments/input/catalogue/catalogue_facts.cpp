@@ -42,8 +42,7 @@ Takes with_origin(Fields fields, std::initializer_list<const char*> origins) {
 /// A fact of a device, link or machine, whose value is what the field takes.
 Field fact(Field field) {
   field.takes = with_origin({"a fact: its \"value\", with the \"source\" that says so or the "
-                             "\"assumption\" behind it, one "
-                             "of them",
+                             "\"assumption\" behind it, one of them",
                              {{"value", field.takes}},
                              {"value"}},
                             {"source", "assumption"});
@@ -132,9 +131,7 @@ void read_attention(const json& speeds, Device& device) {
 /// Peaks by precision.
 Fields peak_fields() {
   Fields fields{
-      "dense, without sparsity, a second, by precision; fp32 stands for the vector units "
-      "too",
-      {}};
+      "dense, without sparsity, a second, by precision; fp32 stands for the vector units too", {}};
   for (const char* precision : {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"}) {
     fields.fields.push_back(fact({precision, any_rate()}));
   }

@@ -226,8 +226,7 @@ class Reader {
     }
     if (!(before >= -1 && before <= Limit::positions) || std::floor(before) != before) {
       command_.fail("--window-size",
-                    "it must be a number of tokens before and one behind, as in "
-                    "(1024,0)");
+                    "it must be a number of tokens before and one behind, as in (1024,0)");
     }
     if (before >= 0) shape_.window.assign(static_cast<std::size_t>(shape_.layers), before + 1);
   }

@@ -237,9 +237,7 @@ std::vector<std::vector<LayerIndex>> stages_of(const std::vector<PipedreamNode>&
     std::ranges::sort(stages[stage]);
     if (stages[stage].empty()) {
       throw InputError(
-          fmt::format("no node has stage_id={}; stages are numbered from 0 without "
-                      "gaps",
-                      stage));
+          fmt::format("no node has stage_id={}; stages are numbered from 0 without gaps", stage));
     }
   }
   return stages;

@@ -147,8 +147,7 @@ constinit extern const FormatEntry piper_entry{
     .name = "piper",
     .suffix = ".json",
     .summary =
-        "a profiled graph of layers of Piper, one tensor-parallel degree and variant of it; "
-        "read",
+        "a profiled graph of layers of Piper, one tensor-parallel degree and variant of it; read",
     .recognizes = recognizes,
     .read_model = read_model};
 

@@ -97,8 +97,7 @@ void take_parameters(const Row& row, std::size_t layer, Parameters& parameters,
   const std::optional<double> above = parameters[layer];
   if (above && *above != *row.parameter_bytes) {
     row.layer.fail(
-        fmt::format("{} has {} parameter_bytes here and {} above; a layer has the same "
-                    "in all rows",
+        fmt::format("{} has {} parameter_bytes here and {} above; a layer has the same in all rows",
                     shortened(row.layer.text), *row.parameter_bytes, *above));
   }
   parameters[layer] = row.parameter_bytes;
@@ -110,8 +109,7 @@ void add_row(const Row& row, Parameters& parameters, ProfileBuilder& builder) {
   take_parameters(row, layer, parameters, builder);
   if (builder.add(layer, row.point)) return;
   row.examples.fail(
-      fmt::format("{} has a row of {} examples already; each number of examples has "
-                  "one",
+      fmt::format("{} has a row of {} examples already; each number of examples has one",
                   shortened(row.layer.text), row.point.examples));
 }
 

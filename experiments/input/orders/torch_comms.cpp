@@ -321,8 +321,7 @@ std::string why_losses_mix(const Schedule& schedule, const Placement& placement)
 std::string why_not_loadable(const Schedule& schedule, const Placement& placement) {
   if (placement.chains().size() > 1) {
     return fmt::format(
-        "it trains {} copies of the model, and PyTorch's runtime has one chain of "
-        "stages",
+        "it trains {} copies of the model, and PyTorch's runtime has one chain of stages",
         placement.chains().size());
   }
   if (!schedule.has_backward()) {

@@ -59,9 +59,8 @@ void check_keys(const json& training) {
         training_place + (phases ? std::string("/") + key : ""),
         phases
             ? fmt::format("\"{}\" conflicts with \"phases\", which already list the formats", key)
-            : fmt::format("\"{}\" is missing; give \"phases\", or \"iterations\", "
-                          "\"formats\" and the \"metric\" that leads from one to "
-                          "the next",
+            : fmt::format("\"{}\" is missing; give \"phases\", or \"iterations\", \"formats\" and "
+                          "the \"metric\" that leads from one to the next",
                           key));
   }
 }
@@ -114,8 +113,7 @@ const Fields& fields_of(const Plateau& /*plateau*/) {
                            "evaluations without improvement before the next format is used, "
                            "default 1"),
        field<&P::least_improvement>("least_improvement", number(0, 1e300),
-                                    "least improvement over the best evaluation so far, default "
-                                    "0"),
+                                    "least improvement over the best evaluation so far, default 0"),
        field<&P::better>("better", words({"lower", "higher"}),
                          "which values are better, default lower")},
       {"values", "every"}};

@@ -234,8 +234,7 @@ const Fields& hardware_fields() {
                         "hardware"),
         field<&H::file>(
             "file", full_text(),
-            "a machine or device by a file such as those of the catalogue, instead of a "
-            "name"),
+            "a machine or device by a file such as those of the catalogue, instead of a name"),
         field<&H::device>("device", full_text(),
                           "a device of the catalogue: in place of the machine's own, or for the "
                           "cost models roofline and measured"),
@@ -248,8 +247,7 @@ const Fields& hardware_fields() {
             "stack", either(full_text(), object_of(stack_choice_fields())),
             "what a framework makes of the device: a stack of the catalogue, with or without its "
             "year, or none; default: that of the command's framework, without one fsdp-compiled "
-            "with "
-            "zero 2 and 3, where it lists the device, otherwise megatron-bridge; none where "
+            "with zero 2 and 3, where it lists the device, otherwise megatron-bridge; none where "
             "efficiency or memory_efficiency is given, and for a device of a file of its own that "
             "is not like one that the stack lists",
             read_stack),

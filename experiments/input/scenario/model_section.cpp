@@ -150,8 +150,7 @@ const Fields& model_fields() {
       "what is trained: stages, layers or a file",
       {note(),
        {"file", full_text(),
-        "a model's config, a training command, a profile: see penstock list "
-        "formats"},
+        "a model's config, a training command, a profile: see penstock list formats"},
        {"command", full_text(),
         "how a framework trains it: a command of Megatron-LM or torchtitan, a config of DeepSpeed; "
         "what the scenario does not state holds as there"},

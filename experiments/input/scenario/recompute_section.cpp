@@ -48,15 +48,13 @@ const Fields& recompute_fields() {
                    1, 13),
            "with mode=selective, of layers by kind: the operators that are recomputed from their "
            "input: whole layers (attention, gated_delta, mamba2, mla, mlp, moe, norm, "
-           "sparse_attention), or inside them core_attention "
-           "(the default; flash attention too, which keeps no scores), mla_up_projection (queries, "
-           "keys "
-           "and values), mlp_activation, moe_activation (of the routed experts), shared_experts"),
+           "sparse_attention), or inside them core_attention (the default; flash attention too, "
+           "which keeps no scores), mla_up_projection (queries, keys and values), mlp_activation, "
+           "moe_activation (of the routed experts), shared_experts"),
        field<&R::layers>(
            "layers", whole(1, 1'000'000),
-           "with mode=full, of layers by kind: only the first layers of each stage "
-           "are recomputed, ends such as embedding and head not counted; the others keep their "
-           "activations"),
+           "with mode=full, of layers by kind: only the first layers of each stage are recomputed, "
+           "ends such as embedding and head not counted; the others keep their activations"),
        field<&R::together>("together", whole(1, 1'000'000),
                            "with mode=full, of layers by kind: this many consecutive layers of a "
                            "stage are restored at a time from the input of the first of them; "

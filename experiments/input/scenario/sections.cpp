@@ -178,18 +178,16 @@ const Fields& schedule_fields() {
        field<&S::communication>(
            "communication", words({"implicit", "written"}),
            "transfers, gathers and reductions start as soon as they can (the default), or where "
-           "the "
-           "order has SEND, RECV, UNSHARD and REDUCE_GRAD; an order without these: where PyTorch's "
-           "lowering puts them"),
+           "the order has SEND, RECV, UNSHARD and REDUCE_GRAD; an order without these: where "
+           "PyTorch's lowering puts them"),
        field<&S::exchanges>(
            "exchanges", words({"inside", "apart"}),
            "all-to-alls of experts are part of their passes (the default), or stages are cut at "
            "them, and they overlap compute of their rank"),
        field<&S::streams>(
            "streams", words({"rank", "pair", "direction", "message"}),
-           "for written: the SENDs and RECVs of a rank that queue behind each other: "
-           "all, those with one other rank (the default), those of one direction, or "
-           "none"),
+           "for written: the SENDs and RECVs of a rank that queue behind each other: all, those "
+           "with one other rank (the default), those of one direction, or none"),
        field<&S::eager_bytes>("eager_bytes", bytes(),
                               "for written: a tensor of at most this many bytes leaves without its "
                               "RECV; default: none does"),

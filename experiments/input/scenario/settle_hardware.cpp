@@ -39,8 +39,7 @@ void take_link(const Scenario& scenario, const Catalogue& catalogue, HardwareSpe
   }
   if (spec.machine && spec.machine->topology) {
     refuse_hardware(scenario, "link",
-                    fmt::format("{} has its own links; parameters of \"topology\" change "
-                                "them",
+                    fmt::format("{} has its own links; parameters of \"topology\" change them",
                                 spec.machine->name));
   }
   const LinkFacts link = link_of(*item);
@@ -70,8 +69,7 @@ void take_topology(const Scenario& scenario, HardwareSpec& spec) {
   if (machine.topology) {
     if (!spec.links.empty()) {
       refuse_hardware(scenario, "links",
-                      fmt::format("{} has its own links; parameters of \"topology\" "
-                                  "change them",
+                      fmt::format("{} has its own links; parameters of \"topology\" change them",
                                   machine.name));
     }
     set_topology(machine, spec.topology.value_or(TopologySpec{}));

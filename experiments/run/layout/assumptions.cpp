@@ -134,8 +134,7 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
   if (layout.offloaded_layers > 0) {
     notes.emplace_back(
         "offloaded layers move at the full rate of the link between a device and its host, and "
-        "slow "
-        "no other transfer");
+        "slow no other transfer");
   }
   add_recomputation_notes(layout, notes);
   const bool fuses = layout.overlap == Overlap::fused, joined = has_joined_cells(layout.schedule);

@@ -21,9 +21,8 @@ double moving_us(double bytes, const std::optional<double>& bytes_per_s, const c
   if (!machine) {
     throw InputError(
         std::string("/codec/") + key,
-        fmt::format("\"{}\" is missing, and so is a machine whose memory would say how "
-                    "long a codec takes; give it, or name a machine of penstock list "
-                    "hardware",
+        fmt::format("\"{}\" is missing, and so is a machine whose memory would say how long a "
+                    "codec takes; give it, or name a machine of penstock list hardware",
                     key));
   }
   const Device& device = machine->device;

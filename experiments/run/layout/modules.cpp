@@ -167,8 +167,7 @@ void join_orders(const Scenario& scenario, Layout& layout) {
 void check_order(const Scenario& scenario, const Layout& pipeline) {
   if (pipeline.slices > 1) {
     throw InputError(order_pointer(scenario),
-                     "a module goes with whole microbatches, and this rule "
-                     "slices them");
+                     "a module goes with whole microbatches, and this rule slices them");
   }
   if (pipeline.schedule.weights().use == WeightUse::flushed) return;
   throw InputError(order_pointer(scenario),

@@ -248,8 +248,7 @@ void check_against_order(const Scenario& scenario, const Degrees& degrees, const
   for (const auto& chain : order.placement.chains()) {
     if (chain.size() == order.placement.chains().front().size()) continue;
     throw InputError("/schedule/chains",
-                     "the chains differ in length; each is one copy of the "
-                     "model");
+                     "the chains differ in length; each is one copy of the model");
   }
   check_devices(scenario, degrees, ranks);
 }

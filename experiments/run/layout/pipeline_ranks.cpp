@@ -110,9 +110,8 @@ void check_sizes(std::uint32_t ranks, std::uint64_t chunks) {
   }
   if (ranks * chunks > Limits::stages) {
     throw InputError("/parallel/chunks",
-                     fmt::format("{} ranks times {} chunks are too many stages; "
-                                 "at most {}",
-                                 ranks, chunks, Limits::stages));
+                     fmt::format("{} ranks times {} chunks are too many stages; at most {}", ranks,
+                                 chunks, Limits::stages));
   }
 }
 

@@ -130,8 +130,7 @@ void read_pattern(const std::string& pattern, const HfFields& config, Transforme
     if (known.find(letter) == std::string_view::npos) {
       throw InputError(
           config.place("hybrid_override_pattern"),
-          fmt::format("\"{}\" is no layer; known: M (Mamba-2), * (attention), - (MLP), "
-                      "E (experts)",
+          fmt::format("\"{}\" is no layer; known: M (Mamba-2), * (attention), - (MLP), E (experts)",
                       letter));
     }
     shape.mixers.push_back(letter == 'M'   ? Mixer::state
