@@ -16,8 +16,7 @@ constexpr std::array parameters{
 /// gradient goes back.
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   const double hidden = numbers["hidden"];
-  LayerWork work =
-      work_of({"embedding", {{"vocab", numbers["vocab"]}, {"hidden", hidden}}, ""}, shape);
+  LayerWork work = work_of({"embedding", {{"vocab", numbers["vocab"]}, {"hidden", hidden}}}, shape);
   const double share = shape.tokens_outside_tensor() / shape.sequence;  // of an example
   const double vector = numbers["pictures"] * share * hidden * shape.activation_size;
   const double vectors = vector * (1 + numbers["deep"]);

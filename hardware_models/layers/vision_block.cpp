@@ -18,21 +18,19 @@ constexpr std::array parameters{Parameter{"hidden", "width of a patch's vector",
 /// their window.
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   const double hidden = numbers["hidden"];
-  const LayerSpec norm{"norm", {{"hidden", hidden}, {"bias", numbers["norm_bias"]}}, ""};
+  const LayerSpec norm{"norm", {{"hidden", hidden}, {"bias", numbers["norm_bias"]}}};
   const LayerSpec attention{"attention",
                             {{"hidden", hidden},
                              {"heads", numbers["heads"]},
                              {"causal", 0},
                              {"window", numbers["window"]},
                              {"qkv_bias", 1},
-                             {"out_bias", 1}},
-                            ""};
+                             {"out_bias", 1}}};
   const LayerSpec network{"mlp",
                           {{"hidden", hidden},
                            {"intermediate", numbers["intermediate"]},
                            {"gated", numbers["gated"]},
-                           {"bias", 1}},
-                          ""};
+                           {"bias", 1}}};
   LayerWork block = work_of(norm, shape);
   for (const LayerSpec* part : {&attention, &norm, &network}) append(block, work_of(*part, shape));
   return block;

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace penstock {
@@ -12,7 +13,13 @@ struct LayerSpec {
   std::string kind;
   std::map<std::string, double, std::less<>> numbers;
   // JSON pointer of its source, for error texts; empty: error texts name the kind.
-  std::string source;
+  std::string source = {};
+
+  /// A parameter, or `missing` where it is not stated.
+  double number(std::string_view name, double missing = 0) const {
+    const auto found = numbers.find(name);
+    return found == numbers.end() ? missing : found->second;
+  }
 
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };

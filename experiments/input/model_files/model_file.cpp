@@ -75,15 +75,11 @@ std::string why_no_sequence(const ModelSpec& spec, std::optional<double> max_seq
                             double tokens) {
   for (const BlockSpec& block : spec.blocks) {
     for (const LayerSpec& part : block.parts) {
-      const auto number = [&](const char* name) {
-        const auto found = part.numbers.find(name);
-        return found == part.numbers.end() ? 0 : found->second;
-      };
-      if (const double rows = number("positions"); part.kind == "embedding" && rows > 0) {
+      if (const double rows = part.number("positions"); part.kind == "embedding" && rows > 0) {
         const double most = std::min(rows, max_sequence.value_or(rows));
         if (tokens > most) return fmt::format("{} tokens, but {} learned positions", tokens, most);
       }
-      if (const double pictures = number("pictures"); pictures > tokens) {
+      if (const double pictures = part.number("pictures"); pictures > tokens) {
         return fmt::format("{} tokens, but {} of them come from pictures", tokens, pictures);
       }
     }

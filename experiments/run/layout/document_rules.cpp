@@ -39,8 +39,7 @@ double busiest_of(const RouterLoads& router) {
 /// A token meets an expert at most once.
 void check_busiest(const RouterLoads& router, const LayerSpec& mixture) {
   constexpr double rounding = 1 + 1e-9;
-  const auto own = mixture.numbers.find("imbalance");
-  const double imbalance = own == mixture.numbers.end() ? 1 : own->second;
+  const double imbalance = mixture.number("imbalance", 1);
   const double most = mixture.numbers.at("experts") / (mixture.numbers.at("chosen") * imbalance);
   const double busiest = busiest_of(router);
   refuse_if(busiest > most * rounding, router.skew ? "/batch/router/skew" : "/batch/router/file",
@@ -53,8 +52,7 @@ void check_router(const RouterLoads& router, const Layout& layout) {
   refuse_if(!has_experts(layout.spec), "/batch/router",
             "no layer of the model has experts; leave it out");
   for_each_mixture(layout.spec, [&](const LayerSpec& part) {
-    const auto bound = part.numbers.find("capacity_factor");
-    refuse_if(bound != part.numbers.end() && bound->second > 0, "/batch/router",
+    refuse_if(part.number("capacity_factor") > 0, "/batch/router",
               "capacity_factor bounds what an expert receives, so none is busier; leave one out");
     const double experts = part.numbers.at("experts");
     refuse_if(!router.file.empty() && static_cast<double>(router.loads.size()) != experts,

@@ -38,8 +38,7 @@ class BlockCutter {
     open_ = block;
     open_.parts.clear();
     for (const LayerSpec& part : block.parts) {
-      const auto stated = part.numbers.find("piece");
-      const double piece = stated == part.numbers.end() ? 0 : stated->second;
+      const double piece = part.number("piece");
       if (part.kind == "moe" && piece == 0) {
         add(part, 1);
         add(part, 2);

@@ -26,9 +26,7 @@ const LayerSpec* first_of(const ModelSpec& model, std::string_view kind) {
 }
 
 double number_of(const LayerSpec* layer, std::string_view name, double missing = 0) {
-  if (layer == nullptr) return missing;
-  const auto found = layer->numbers.find(name);
-  return found == layer->numbers.end() ? missing : found->second;
+  return layer == nullptr ? missing : layer->number(name, missing);
 }
 
 /// Collects the arguments of a model.
@@ -332,7 +330,7 @@ std::string biases_apart(const ModelSpec& model) {
   if (output && number_of(attention, "qkv_bias") == 0) return "a bias of attention's output alone";
   for (const char* kind : {"mlp", "moe"}) {
     const LayerSpec* network = attention == nullptr ? nullptr : first_of(model, kind);
-    if (network == nullptr || output == (number_of(network, "bias") != 0)) continue;
+    if (network == nullptr || output == (network->number("bias") != 0)) continue;
     if (output) return "biases of attention alone";
     return network->kind == "mlp" ? "biases of the MLP alone" : "biases of experts alone";
   }
@@ -372,9 +370,9 @@ std::string missing_in_script(const ModelSpec& model) {
         return part.kind;
       }
       for (const char* detail : {"wide_qk_norm", "plain_qk_norm", "gate", "latent"}) {
-        if (number_of(&part, detail) != 0) return part.kind + " with " + detail;
+        if (part.number(detail) != 0) return part.kind + " with " + detail;
       }
-      if (number_of(&part, "weights", 1) == 0) return part.kind + " without weights";
+      if (part.number("weights", 1) == 0) return part.kind + " without weights";
     }
     if (!block.cut_evenly) continue;
     if (std::string missing = missing_in_block(model, block); !missing.empty()) return missing;

@@ -54,8 +54,7 @@ LayerSpec gated_delta(const HfFields& config, double hidden) {
            {"value_heads", config.needed(value_heads)},
            {"key_dim", config.needed(key_dim)},
            {"value_dim", config.needed(value_dim)},
-           {"conv", config.number(linear_conv).value_or(usual_conv)}},
-          ""};
+           {"conv", config.number(linear_conv).value_or(usual_conv)}}};
 }
 
 /// Stated, or "auto": the width over the heads.
@@ -85,8 +84,7 @@ LayerSpec mamba2(const HfFields& config, double hidden) {
                    {"state", config.needed(mamba_state)},
                    {"groups", config.number(mamba_groups).value_or(usual_groups)},
                    {"conv", config.number(mamba_conv).value_or(usual_conv)},
-                   {"chunk", config.number(mamba_chunk).value_or(usual_chunk)}},
-                  ""};
+                   {"chunk", config.number(mamba_chunk).value_or(usual_chunk)}}};
   layer.numbers["conv_bias"] =
       flag("mamba_conv_bias").value_or(flag("use_conv_bias").value_or(true));
   const bool in_bias = flag("use_bias").value_or(flag("mamba_proj_bias").value_or(false));

@@ -88,15 +88,13 @@ std::optional<VisionShape> read_hf_vision(const HfFields& config, VisionRule rul
                    {"heads", vision->needed(vision_heads)},
                    {"intermediate", vision->needed(vision_intermediate)},
                    {"gated", gated},
-                   {"norm_bias", !gated}},
-                  ""};
+                   {"norm_bias", !gated}}};
   LayerSpec patches{"patches",
                     {{"hidden", hidden},
                      {"channels", vision->needed(vision_channels)},
                      {"patch", vision->needed(vision_patch)},
                      {"frames", vision->needed(vision_frames)},
-                     {"bias", !gated}},
-                    ""};
+                     {"bias", !gated}}};
   const double patch = patches.numbers["patch"], side = vision->needed(vision_side);
   const double positions = vision->number(vision_positions).value_or(0);
   patches.numbers["positions"] = positions;
@@ -108,8 +106,7 @@ std::optional<VisionShape> read_hf_vision(const HfFields& config, VisionRule rul
                     {"side", side},
                     {"out", width},
                     {"deep", shape.deep},
-                    {"norm_bias", !gated}},
-                   ""};
+                    {"norm_bias", !gated}}};
   std::vector<bool> has_window;
   double window = 0;  // patches of a side, of whole tokens
   if (gated) {

@@ -60,9 +60,7 @@ class Builder {
 
  private:
   LayerSpec part(const char* kind, std::initializer_list<Number> numbers) const {
-    LayerSpec layer{.kind = kind, .numbers = {}, .source = {}};
-    for (const Number& number : numbers) layer.numbers.insert(number);
-    return layer;
+    return {.kind = kind, .numbers = {numbers.begin(), numbers.end()}};
   }
 
   /// 0 means that the feature is absent, so it is not stored.
