@@ -12,6 +12,16 @@
 #include "sim/base/parameters.hpp"
 
 namespace penstock {
+
+const Fields& fields_of(const EfficiencyPoint& /*point*/) {
+  using P = EfficiencyPoint;
+  static const Fields fields{
+      "",
+      {field<&P::size>("size", number(1e-12, 1e12)), field<&P::share>("share", number(1e-6, 1))},
+      {"size", "share"}};
+  return fields;
+}
+
 namespace {
 
 using nlohmann::json;
@@ -86,19 +96,6 @@ Fields item_fields(const char* is, std::vector<Field> own, std::vector<std::stri
   all.required.insert(all.required.end(), required.begin(), required.end());
   return all;
 }
-
-}  // namespace
-
-const Fields& fields_of(const EfficiencyPoint& /*point*/) {
-  using P = EfficiencyPoint;
-  static const Fields fields{
-      "",
-      {field<&P::size>("size", number(1e-12, 1e12)), field<&P::share>("share", number(1e-6, 1))},
-      {"size", "share"}};
-  return fields;
-}
-
-namespace {
 
 Takes table(std::string_view about) {
   return meaning(list_of(object_of(fields_of(EfficiencyPoint{})), 1, 1000), about);

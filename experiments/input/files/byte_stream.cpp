@@ -133,6 +133,51 @@ std::string little_endian(uLong number) {
   return bytes;
 }
 
+/// The content of a .gz file.
+std::string unpacked(std::string_view file, const CheckSize& check) {
+  GzipReader reader([&](char* to, std::size_t most) {
+    const std::size_t size = file.copy(to, most);
+    file.remove_prefix(size);
+    return size;
+  });
+  std::string content;
+  for (std::size_t got = gzip_block; got == gzip_block;) {
+    const std::size_t before = content.size();
+    content.resize(before + gzip_block);
+    got = reader.read(content.data() + before, gzip_block);
+    content.resize(before + got);
+    check(content.size());
+  }
+  return content;
+}
+
+constexpr std::uint64_t most_packed = 200;
+
+/// No format has such a beginning, and as other text every second character would be a fault.
+std::string without_utf16(std::string content) {
+  if (content.starts_with("\xff\xfe") || content.starts_with("\xfe\xff")) {
+    throw InputError("it is UTF-16; save it as UTF-8");
+  }
+  return content;
+}
+
+/// The content of a file. `check` gets its size as it grows, and when that is: behind gzip.
+template <class Check>
+std::string read_within(const std::string& path, const Check& check) {
+  return about_file(path, [&] {
+    const InputFile file = open_input(path);
+    std::string content = read_all(file.get(), [&](std::uint64_t bytes) { check(bytes, ""); });
+    const bool packed = is_gzip(content) || path.ends_with(".gz");
+    if (!packed) return without_utf16(std::move(content));
+    return without_utf16(unpacked(content, [&](std::uint64_t bytes) {
+      check(bytes, " when unpacked");
+      // Files of numbers and names pack to a third; only what is made for it packs to so little.
+      if (bytes < configuration_bytes || bytes / most_packed <= content.size()) return;
+      throw InputError(fmt::format("it is more than {} times larger when unpacked", most_packed));
+    }));
+  });
+}
+
 }  // namespace
 
 ByteStream::ByteStream(const std::string& path, std::uint64_t most_bytes,
@@ -282,65 +327,12 @@ std::size_t GzipReader::read(char* to, std::size_t most) {
   return most - stream.avail_out;
 }
 
-namespace {
-
-/// The content of a .gz file.
-std::string unpacked(std::string_view file, const CheckSize& check) {
-  GzipReader reader([&](char* to, std::size_t most) {
-    const std::size_t size = file.copy(to, most);
-    file.remove_prefix(size);
-    return size;
-  });
-  std::string content;
-  for (std::size_t got = gzip_block; got == gzip_block;) {
-    const std::size_t before = content.size();
-    content.resize(before + gzip_block);
-    got = reader.read(content.data() + before, gzip_block);
-    content.resize(before + got);
-    check(content.size());
-  }
-  return content;
-}
-
-}  // namespace
-
 std::string gunzip(std::string_view file, std::uint64_t max_bytes) {
   return unpacked(file, [&](std::uint64_t bytes) {
     if (bytes <= max_bytes) return;
     throw InputError(fmt::format("it is larger than {} bytes when unpacked", max_bytes));
   });
 }
-
-namespace {
-
-constexpr std::uint64_t most_packed = 200;
-
-/// No format has such a beginning, and as other text every second character would be a fault.
-std::string without_utf16(std::string content) {
-  if (content.starts_with("\xff\xfe") || content.starts_with("\xfe\xff")) {
-    throw InputError("it is UTF-16; save it as UTF-8");
-  }
-  return content;
-}
-
-/// The content of a file. `check` gets its size as it grows, and when that is: behind gzip.
-template <class Check>
-std::string read_within(const std::string& path, const Check& check) {
-  return about_file(path, [&] {
-    const InputFile file = open_input(path);
-    std::string content = read_all(file.get(), [&](std::uint64_t bytes) { check(bytes, ""); });
-    const bool packed = is_gzip(content) || path.ends_with(".gz");
-    if (!packed) return without_utf16(std::move(content));
-    return without_utf16(unpacked(content, [&](std::uint64_t bytes) {
-      check(bytes, " when unpacked");
-      // Files of numbers and names pack to a third; only what is made for it packs to so little.
-      if (bytes < configuration_bytes || bytes / most_packed <= content.size()) return;
-      throw InputError(fmt::format("it is more than {} times larger when unpacked", most_packed));
-    }));
-  });
-}
-
-}  // namespace
 
 std::string read_file(const std::string& path, double bytes_for_each) {
   const std::string name = path == "-" ? "standard input" : path;

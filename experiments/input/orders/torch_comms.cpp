@@ -253,6 +253,34 @@ class Sweeper {
   std::set<Output> there_;
 };
 
+/// The runtime appends a loss at each forward of the last stage; a backward takes the loss at the
+/// place of its microbatch. "" where these are the same.
+std::string why_losses_mix(const Schedule& schedule, const Placement& placement) {
+  std::uint32_t next = 0;
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (action.pass != Pass::forward || placement.after(action.stage)) continue;
+      if (index(action.microbatch) == next++) continue;
+      return fmt::format(
+          "{} of rank {} comes before {}F{}, and PyTorch's runtime takes losses in the order of "
+          "microbatches: put the forwards of stage {} in ascending order",
+          text(action), index(rank), index(action.stage), next - 1, index(action.stage));
+    }
+  }
+  return "";
+}
+
+/// The first stage that several rows run; none where each has a rank of its own.
+std::optional<Stage> shared_stage(const Schedule& schedule) {
+  std::map<Stage, Rank> ranks;
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (ranks.try_emplace(action.stage, rank).first->second != rank) return action.stage;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string write_torch_comms(const Schedule& schedule, const Placement& placement,
@@ -297,27 +325,6 @@ std::string unknown_torch(std::string_view text) {
       text);
 }
 
-namespace {
-
-/// The runtime appends a loss at each forward of the last stage; a backward takes the loss at the
-/// place of its microbatch. "" where these are the same.
-std::string why_losses_mix(const Schedule& schedule, const Placement& placement) {
-  std::uint32_t next = 0;
-  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
-    for (const Action& action : schedule.on(rank)) {
-      if (action.pass != Pass::forward || placement.after(action.stage)) continue;
-      if (index(action.microbatch) == next++) continue;
-      return fmt::format(
-          "{} of rank {} comes before {}F{}, and PyTorch's runtime takes losses in the order of "
-          "microbatches: put the forwards of stage {} in ascending order",
-          text(action), index(rank), index(action.stage), next - 1, index(action.stage));
-    }
-  }
-  return "";
-}
-
-}  // namespace
-
 std::string why_not_loadable(const Schedule& schedule, const Placement& placement) {
   if (placement.chains().size() > 1) {
     return fmt::format(
@@ -357,21 +364,6 @@ std::string why_not_trained(const Schedule& schedule, const Placement& placement
   const std::string why = why_not_loadable(schedule, placement);
   return why.empty() ? why_trained_otherwise(slices, weights) : why;
 }
-
-namespace {
-
-/// The first stage that several rows run; none where each has a rank of its own.
-std::optional<Stage> shared_stage(const Schedule& schedule) {
-  std::map<Stage, Rank> ranks;
-  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
-    for (const Action& action : schedule.on(rank)) {
-      if (ranks.try_emplace(action.stage, rank).first->second != rank) return action.stage;
-    }
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 std::string lost_text(const Schedule& schedule, const std::vector<std::string>& left_out,
                       std::uint32_t slices, WeightUse weights) {

@@ -11,6 +11,33 @@
 #include "sim/base/named.hpp"
 
 namespace penstock {
+
+const Fields& fields_of(const ErrorBudget& /*budget*/) {
+  using B = ErrorBudget;
+  static const Fields fields{
+      "",
+      {{"name", text(), "a codec, none, or auto"},
+       field<&B::least_sqnr_db>("least_sqnr_db", number(0, 200),
+                                "of auto: least ratio of signal to quantization noise, default 25"),
+       field<&B::most_flushed>("most_flushed", number(0, 1),
+                               "of auto: largest share of values that become zero, default 0.05"),
+       {"among", list_of(text(), 1, 100), "of auto: the codecs to choose from, default all"}},
+      {"name"},
+      meaning(number(), "an option of the codec")};
+  return fields;
+}
+
+const Fields& fields_of(const ValueDistribution& /*values*/) {
+  using V = ValueDistribution;
+  static const Fields fields{
+      "",
+      {field<&V::tail_share>("tail_share", number(0, 1), "share of values in the tail, default 0"),
+       field<&V::tail_factor>("tail_factor", number(1, 1e6),
+                              "scale of values in the tail, default 30"),
+       field<&V::rectified>("rectified", truth(), "after a ReLU")}};
+  return fields;
+}
+
 namespace {
 
 using nlohmann::json;
@@ -53,25 +80,6 @@ std::string looks_text(const Looks& looks) {
   return looks.name.empty() ? "the distribution" : "\"" + looks.name + "\"";
 }
 
-}  // namespace
-
-const Fields& fields_of(const ErrorBudget& /*budget*/) {
-  using B = ErrorBudget;
-  static const Fields fields{
-      "",
-      {{"name", text(), "a codec, none, or auto"},
-       field<&B::least_sqnr_db>("least_sqnr_db", number(0, 200),
-                                "of auto: least ratio of signal to quantization noise, default 25"),
-       field<&B::most_flushed>("most_flushed", number(0, 1),
-                               "of auto: largest share of values that become zero, default 0.05"),
-       {"among", list_of(text(), 1, 100), "of auto: the codecs to choose from, default all"}},
-      {"name"},
-      meaning(number(), "an option of the codec")};
-  return fields;
-}
-
-namespace {
-
 AutoCodec read_auto(const json& codec, const Looks& looks) {
   const std::vector<std::string> others = other_keys(fields_of(ErrorBudget{}), codec);
   if (!others.empty()) unknown_key(others.front(), "auto takes least_sqnr_db, most_flushed, among");
@@ -102,21 +110,6 @@ Encoding read_object(const json& codec, const Looks& looks) {
   bits_per_value(spec);  // checks the options
   return spec;
 }
-
-}  // namespace
-
-const Fields& fields_of(const ValueDistribution& /*values*/) {
-  using V = ValueDistribution;
-  static const Fields fields{
-      "",
-      {field<&V::tail_share>("tail_share", number(0, 1), "share of values in the tail, default 0"),
-       field<&V::tail_factor>("tail_factor", number(1, 1e6),
-                              "scale of values in the tail, default 30"),
-       field<&V::rectified>("rectified", truth(), "after a ReLU")}};
-  return fields;
-}
-
-namespace {
 
 Looks read_looks(const json& distribution) {
   if (distribution.is_object()) {

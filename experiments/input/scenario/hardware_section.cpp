@@ -7,6 +7,41 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 
 namespace penstock {
+
+const Fields& fields_of(const TransferRules& /*rules*/) {
+  using T = TransferRules;
+  const Takes count = whole(0, 1'000'000);
+  static const Fields fields{
+      "how ranks send",
+      {field<&T::blocking>("blocking", truth(),
+                           "sends are blocking: a rank continues once its data has left"),
+       field<&T::rendezvous>("rendezvous", truth(),
+                             "a transfer starts once its receiver waits for it"),
+       field<TransferRules>("in_flight", count, "default of sends_in_flight and receives_in_flight",
+                            [](const nlohmann::json& value, TransferRules& rules) {
+                              rules.sends_in_flight = rules.receives_in_flight = value;
+                            }),
+       field<&T::sends_in_flight>("sends_in_flight", count,
+                                  "concurrent sends of a rank; 0: unlimited"),
+       field<&T::receives_in_flight>("receives_in_flight", count,
+                                     "concurrent receives of a rank; 0: unlimited")}};
+  return fields;
+}
+
+const Fields& fields_of(const LinkSpec& /*link*/) {
+  using L = LinkSpec;
+  static const Fields fields{
+      "",
+      {field<&L::name>("name", full_text(), "name in routes and results; default \"from>to\""),
+       field<&L::from>("from", full_text(),
+                       "source: the number of a device, \"host\", or the name of a switch"),
+       field<&L::to>("to", full_text(), "destination"),
+       field<&L::bandwidth_bytes_per_s>("bandwidth_bytes_per_s", bandwidth()),
+       field<&L::latency_us>("latency_us", time_us())},
+      {"bandwidth_bytes_per_s"}};
+  return fields;
+}
+
 namespace {
 
 using nlohmann::json;
@@ -44,44 +79,6 @@ void read_stack(const json& stated, HardwareSection& hardware) {
     hardware.stack.own = own.dump();
   }
 }
-
-}  // namespace
-
-const Fields& fields_of(const TransferRules& /*rules*/) {
-  using T = TransferRules;
-  const Takes count = whole(0, 1'000'000);
-  static const Fields fields{
-      "how ranks send",
-      {field<&T::blocking>("blocking", truth(),
-                           "sends are blocking: a rank continues once its data has left"),
-       field<&T::rendezvous>("rendezvous", truth(),
-                             "a transfer starts once its receiver waits for it"),
-       field<TransferRules>("in_flight", count, "default of sends_in_flight and receives_in_flight",
-                            [](const json& value, TransferRules& rules) {
-                              rules.sends_in_flight = rules.receives_in_flight = value;
-                            }),
-       field<&T::sends_in_flight>("sends_in_flight", count,
-                                  "concurrent sends of a rank; 0: unlimited"),
-       field<&T::receives_in_flight>("receives_in_flight", count,
-                                     "concurrent receives of a rank; 0: unlimited")}};
-  return fields;
-}
-
-const Fields& fields_of(const LinkSpec& /*link*/) {
-  using L = LinkSpec;
-  static const Fields fields{
-      "",
-      {field<&L::name>("name", full_text(), "name in routes and results; default \"from>to\""),
-       field<&L::from>("from", full_text(),
-                       "source: the number of a device, \"host\", or the name of a switch"),
-       field<&L::to>("to", full_text(), "destination"),
-       field<&L::bandwidth_bytes_per_s>("bandwidth_bytes_per_s", bandwidth()),
-       field<&L::latency_us>("latency_us", time_us())},
-      {"bandwidth_bytes_per_s"}};
-  return fields;
-}
-
-namespace {
 
 Takes topology() {
   nlohmann::ordered_json schema = object_of({"",
