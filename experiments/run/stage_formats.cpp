@@ -40,13 +40,51 @@ class StashSearch {
         ranks_(ranks_by_model_stage(layout.placement)),
         left_(stages_of(layout), codec.formats.size()) {}
 
-  Formats search();
+  /// If a simulation deadlocks, keeps the current formats; the run itself reports the deadlock.
+  Formats search() {
+    const auto plain = peaks();
+    if (!plain) return formats();
+    std::optional<Peaks> now = plain;
+    while (now && step(*now)) now = peaks();
+    if (now) give_up(*plain, *now);
+    return formats();
+  }
 
  private:
-  Formats formats() const;
+  Formats formats() const {
+    Formats all;
+    for (const std::size_t left : left_) {
+      const bool encoded = left < codec_.formats.size();
+      all.push_back(encoded ? std::optional(codec_.formats[left].codec) : std::nullopt);
+    }
+    return all;
+  }
   std::optional<Peaks> peaks() const { return simulated_peaks({formats(), link_}, layout_); }
-  bool step(const Peaks& peaks);
-  void give_up(const Peaks& plain, const Peaks& peaks);
+
+  /// Reduces the bits of stages on ranks over capacity. Returns whether there were any.
+  bool step(const Peaks& peaks) {
+    bool any = false;
+    for (std::size_t stage = 0; stage < left_.size(); ++stage) {
+      const bool over = std::ranges::any_of(ranks_[stage], [&](Rank rank) {
+        return peaks[index(rank)] > *layout_.memory.largest_peak_bytes();
+      });
+      if (!over || left_[stage] == 0) continue;
+      --left_[stage];
+      any = true;
+    }
+    return any;
+  }
+
+  /// Encodes nothing on ranks that never fit and whose peak a codec does not lower.
+  void give_up(const Peaks& plain, const Peaks& peaks) {
+    for (std::size_t stage = 0; stage < left_.size(); ++stage) {
+      const bool in_vain = std::ranges::any_of(ranks_[stage], [&](Rank rank) {
+        const std::uint64_t peak = peaks[index(rank)];
+        return peak > *layout_.memory.largest_peak_bytes() && peak >= plain[index(rank)];
+      });
+      if (in_vain) left_[stage] = codec_.formats.size();
+    }
+  }
 
   const Layout& layout_;
   const AutoCodec& codec_;
@@ -54,50 +92,6 @@ class StashSearch {
   std::vector<std::vector<Rank>> ranks_;
   std::vector<std::size_t> left_;  // by stage: formats with fewer bits still to try
 };
-
-Formats StashSearch::formats() const {
-  Formats all;
-  for (const std::size_t left : left_) {
-    const bool encoded = left < codec_.formats.size();
-    all.push_back(encoded ? std::optional(codec_.formats[left].codec) : std::nullopt);
-  }
-  return all;
-}
-
-/// Reduces the bits of stages on ranks over capacity. Returns whether there were any.
-bool StashSearch::step(const Peaks& peaks) {
-  bool any = false;
-  for (std::size_t stage = 0; stage < left_.size(); ++stage) {
-    const bool over = std::ranges::any_of(ranks_[stage], [&](Rank rank) {
-      return peaks[index(rank)] > *layout_.memory.largest_peak_bytes();
-    });
-    if (!over || left_[stage] == 0) continue;
-    --left_[stage];
-    any = true;
-  }
-  return any;
-}
-
-/// Encodes nothing on ranks that never fit and whose peak a codec does not lower.
-void StashSearch::give_up(const Peaks& plain, const Peaks& peaks) {
-  for (std::size_t stage = 0; stage < left_.size(); ++stage) {
-    const bool in_vain = std::ranges::any_of(ranks_[stage], [&](Rank rank) {
-      const std::uint64_t peak = peaks[index(rank)];
-      return peak > *layout_.memory.largest_peak_bytes() && peak >= plain[index(rank)];
-    });
-    if (in_vain) left_[stage] = codec_.formats.size();
-  }
-}
-
-/// If a simulation deadlocks, keeps the current formats; the run itself reports the deadlock.
-Formats StashSearch::search() {
-  const auto plain = peaks();
-  if (!plain) return formats();
-  std::optional<Peaks> now = plain;
-  while (now && step(*now)) now = peaks();
-  if (now) give_up(*plain, *now);
-  return formats();
-}
 
 Formats everywhere(const CodecSpec& codec, const Layout& layout) {
   return Formats(stages_of(layout), codec);

@@ -11,6 +11,42 @@ namespace {
 /// So many activations are recomputed at most to make room for one pass.
 constexpr std::uint32_t most_recomputed = 4;
 
+/// Passes of one class keep their order.
+bool move_earlier(std::vector<CellClass>& sequence, std::uint32_t at, std::uint32_t places) {
+  const CellClass moved = sequence[at];
+  std::uint32_t to = at;
+  while (to > 0 && places-- > 0 && sequence[to - 1] != moved) {
+    sequence[to] = sequence[to - 1];
+    --to;
+  }
+  sequence[to] = moved;
+  return to < at;
+}
+
+bool move_later(std::vector<CellClass>& sequence, std::uint32_t at, std::uint32_t places) {
+  const CellClass moved = sequence[at];
+  std::uint32_t to = at;
+  while (to + 1 < sequence.size() && places-- > 0 && sequence[to + 1] != moved) {
+    sequence[to] = sequence[to + 1];
+    ++to;
+  }
+  sequence[to] = moved;
+  return to > at;
+}
+
+bool change(std::vector<CellClass>& sequence, std::uint32_t at, Draws& draws) {
+  switch (draws.below(4)) {
+    case 0:
+      return move_earlier(sequence, at, 1);
+    case 1:
+      return move_earlier(sequence, at, 1 + draws.below(6));
+    case 2:
+      return move_later(sequence, at - 1, 1);
+    default:
+      return move_later(sequence, at - 1, 1 + draws.below(12));
+  }
+}
+
 }  // namespace
 
 LocalSearch::LocalSearch(const OrderProblem& problem)
@@ -45,44 +81,6 @@ void LocalSearch::find_critical(const SearchedOrder& order) {
       if (critical && end == start) critical_.push_back({rank, at});
       end = critical ? start + times_.durations()[number] : -1;
     }
-  }
-}
-
-/// Passes of one class keep their order.
-bool LocalSearch::move_earlier(std::vector<CellClass>& sequence, std::uint32_t at,
-                               std::uint32_t places) {
-  const CellClass moved = sequence[at];
-  std::uint32_t to = at;
-  while (to > 0 && places-- > 0 && sequence[to - 1] != moved) {
-    sequence[to] = sequence[to - 1];
-    --to;
-  }
-  sequence[to] = moved;
-  return to < at;
-}
-
-bool LocalSearch::move_later(std::vector<CellClass>& sequence, std::uint32_t at,
-                             std::uint32_t places) {
-  const CellClass moved = sequence[at];
-  std::uint32_t to = at;
-  while (to + 1 < sequence.size() && places-- > 0 && sequence[to + 1] != moved) {
-    sequence[to] = sequence[to + 1];
-    ++to;
-  }
-  sequence[to] = moved;
-  return to > at;
-}
-
-bool LocalSearch::change(std::vector<CellClass>& sequence, std::uint32_t at, Draws& draws) const {
-  switch (draws.below(4)) {
-    case 0:
-      return move_earlier(sequence, at, 1);
-    case 1:
-      return move_earlier(sequence, at, 1 + draws.below(6));
-    case 2:
-      return move_later(sequence, at - 1, 1);
-    default:
-      return move_later(sequence, at - 1, 1 + draws.below(12));
   }
 }
 

@@ -44,10 +44,6 @@ class LocalSearch {
   };
   void find_critical(const SearchedOrder& order);
   bool has_no_length(const SearchedOrder& order, CellClass cell, std::size_t number) const;
-  static bool move_earlier(std::vector<CellClass>& sequence, std::uint32_t at,
-                           std::uint32_t places);
-  static bool move_later(std::vector<CellClass>& sequence, std::uint32_t at, std::uint32_t places);
-  bool change(std::vector<CellClass>& sequence, std::uint32_t at, Draws& draws) const;
   bool step(SearchedOrder& order, const Place& critical, Draws& draws);
   bool switch_whole(SearchedOrder& order, const Place& critical, Draws& draws);
   bool keep_one(SearchedOrder& order, const Place& critical, Draws& draws);

@@ -49,7 +49,7 @@ void add_degrees(const Layout& layout, std::vector<ScenarioChange>& changes) {
       if (begins && !layout.degrees.sequence_parallel) {
         settings.emplace_back("/parallel/sequence=true");
       }
-      changes.push_back({.settings = std::move(settings), .left_out = {}});
+      changes.push_back({.settings = std::move(settings)});
     }
   }
 }
@@ -60,7 +60,7 @@ void add_experts(const Layout& layout, std::vector<ScenarioChange>& changes) {
   if (std::ranges::none_of(layers, [](const Layer& one) { return one.expert_parameter_bytes > 0; }))
     return;
   const auto add = [&](std::string_view key, std::uint32_t value) {
-    changes.push_back({.settings = {fmt::format("/parallel/{}={}", key, value)}, .left_out = {}});
+    changes.push_back({.settings = {fmt::format("/parallel/{}={}", key, value)}});
   };
   const std::uint32_t expert = layout.degrees.expert;
   add("expert", 2 * expert);
@@ -73,8 +73,7 @@ void add_microbatches(const Layout& layout, std::vector<ScenarioChange>& changes
   const double size = layout.batch.microbatch.value_or(1);
   const auto add = [&](double of_size, std::uint32_t many) {
     changes.push_back(
-        {.settings = {fmt::format("/model/microbatch={}", of_size), microbatches_setting(many)},
-         .left_out = {}});
+        {.settings = {fmt::format("/model/microbatch={}", of_size), microbatches_setting(many)}});
   };
   if (count % 2 == 0) add(2 * size, count / 2);
   if (size >= 2) add(size / 2, 2 * count);
