@@ -1,6 +1,5 @@
 #include "experiments/input/files/files.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -12,7 +12,6 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/formats/torchtitan/torchtitan_launch.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/limits.hpp"
 
 // Names, defaults and what follows from them are those of torchtitan's configs.py,
 // pipeline_parallel.py and parallel_dims.py.

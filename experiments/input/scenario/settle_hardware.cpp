@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/plain_text.hpp"
