@@ -177,11 +177,8 @@ std::optional<double> CodecTraining::time_us_throughout(const CodedIteration& it
 }
 
 const CodedIteration& CodecTraining::finest() const {
-  return std::ranges::max_element(phases,
-                                  [](const Phase& a, const Phase& b) {
-                                    return a.iteration.bits_per_value < b.iteration.bits_per_value;
-                                  })
-      ->iteration;
+  const auto bits = [](const Phase& phase) { return phase.iteration.bits_per_value; };
+  return std::ranges::max_element(phases, {}, bits)->iteration;
 }
 
 }  // namespace penstock

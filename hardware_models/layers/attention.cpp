@@ -137,9 +137,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.input_bytes = work.output_bytes =
       shape.tokens_outside_tensor() * heads.hidden * shape.activation_size;
   add_projections(work, numbers, heads, shape);
-  if (numbers.is("qk_norm")) {
-    add_query_key_norms(work, numbers, heads, shape);
-  }
+  if (numbers.is("qk_norm")) add_query_key_norms(work, numbers, heads, shape);
   add_core_attention(work,
                      {.heads = heads.own_queries,
                       .kv_heads = heads.own_keys,

@@ -210,10 +210,9 @@ void restore_together(ModelGraph& model, const ModelGraph& whole,
 }  // namespace
 
 bool work_alike(const BlockSpec& one, const BlockSpec& other) {
-  return std::equal(one.parts.begin(), one.parts.end(), other.parts.begin(), other.parts.end(),
-                    [](const LayerSpec& a, const LayerSpec& b) {
-                      return a.kind == b.kind && a.numbers == b.numbers;
-                    });
+  return std::ranges::equal(one.parts, other.parts, [](const LayerSpec& a, const LayerSpec& b) {
+    return a.kind == b.kind && a.numbers == b.numbers;
+  });
 }
 
 bool has_experts(const ModelSpec& spec) {

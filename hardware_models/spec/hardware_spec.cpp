@@ -39,9 +39,7 @@ std::string unused_text(const Profile& profile) {
 std::span<const ProfilePoint> points_at(const ProfileEntry& entry, double examples) {
   const auto& points = entry.points;
   if (points.size() < 2) return points;
-  const auto high = std::lower_bound(
-      points.begin(), points.end(), examples,
-      [](const ProfilePoint& one, double wanted) { return one.examples < wanted; });
+  const auto high = std::ranges::lower_bound(points, examples, {}, &ProfilePoint::examples);
   return {std::clamp(high, points.begin() + 1, points.end() - 1) - 1, 2};
 }
 

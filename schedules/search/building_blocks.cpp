@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -163,9 +164,7 @@ std::vector<BuildingBlock> building_blocks(const OrderProblem& problem) {
       }
     }
   }
-  std::ranges::stable_sort(blocks, [](const BuildingBlock& a, const BuildingBlock& b) {
-    return a.fullness > b.fullness;
-  });
+  std::ranges::stable_sort(blocks, std::greater{}, &BuildingBlock::fullness);
   return blocks;
 }
 

@@ -151,11 +151,9 @@ bool recompute_to_fit(const OrderProblem& problem, std::uint32_t rank,
                       std::span<const CellClass> sequence, ActivationForms& forms) {
   while (const auto overflow = first_overflow(problem, rank, sequence, forms)) {
     if (overflow->sparing.empty()) return false;
-    const auto last =
-        std::ranges::max_element(overflow->sparing, [&](std::size_t a, std::size_t b) {
-          return place_of_input(sequence, a, problem.microbatches) <
-                 place_of_input(sequence, b, problem.microbatches);
-        });
+    const auto last = std::ranges::max_element(overflow->sparing, {}, [&](std::size_t activation) {
+      return place_of_input(sequence, activation, problem.microbatches);
+    });
     forms[*last] |= recomputed_form;
   }
   return true;

@@ -58,10 +58,7 @@ bool SeenOrders::covers(const PartialOrder& order) {
   for (const auto& seen : kind) {
     if (none_larger(seen, times_)) return true;
   }
-  const auto worse = std::remove_if(kind.begin(), kind.end(),
-                                    [&](const auto& seen) { return none_larger(times_, seen); });
-  count_ -= static_cast<std::size_t>(kind.end() - worse);
-  kind.erase(worse, kind.end());
+  count_ -= std::erase_if(kind, [&](const auto& seen) { return none_larger(times_, seen); });
   if (kind.size() < most_of_one_kind && count_ < most_seen) {
     kind.push_back(times_);
     ++count_;

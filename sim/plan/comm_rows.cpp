@@ -284,9 +284,7 @@ void CommRows::finish(const StreamKey& key, std::span<const TaskId> done) {
 
 std::uint32_t CommRows::holding(std::uint32_t work, Rank rank, std::uint32_t action) {
   const auto& row = communication_.rows[index(rank)];
-  auto cell = std::lower_bound(
-      row.begin(), row.end(), action,
-      [](const CommCell& one, std::uint32_t before) { return one.before < before; });
+  auto cell = std::ranges::lower_bound(row, action, {}, &CommCell::before);
   std::vector<CommCell> changing;
   for (; cell != row.end() && cell->before == action; ++cell) {
     const bool takes = cell->comm == Comm::receive_forward && communication_.receives_hold;

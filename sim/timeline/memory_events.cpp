@@ -83,9 +83,7 @@ MemoryEvents::MemoryEvents(const Plan& plan, const Timeline& timeline,
 
 MemoryEvents::Lists MemoryEvents::list_others() const {
   Lists lists;
-  if (std::ranges::all_of(rows_, &Row::in_sequence)) {
-    return lists;
-  }
+  if (std::ranges::all_of(rows_, &Row::in_sequence)) return lists;
   lists.own.resize(plan_.ranks);
   lists.moved.resize(plan_.ranks);
   for (TaskId task = 0; task < plan_.tasks(); ++task) {

@@ -68,9 +68,7 @@ void refuse_offload(const JsonView& view) {
   for (const char* key : {"offload_optimizer", "offload_param"}) {
     const auto found = inside(view, "zero_optimization", key);
     const auto device = found ? found->find("device") : std::nullopt;
-    if (device && device->text() != "none") {
-      device->fail(why);
-    }
+    if (device && device->text() != "none") device->fail(why);
   }
 }
 

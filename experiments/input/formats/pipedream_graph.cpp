@@ -160,9 +160,8 @@ std::uint64_t number_of_id(std::string_view id) {
 
 /// Files list nodes in arbitrary order; their numbers follow the model.
 void sort_by_number(std::vector<PipedreamNode>& nodes) {
-  std::ranges::stable_sort(nodes, [](const PipedreamNode& a, const PipedreamNode& b) {
-    return number_of_id(a.id) < number_of_id(b.id);
-  });
+  std::ranges::stable_sort(nodes, {},
+                           [](const PipedreamNode& one) { return number_of_id(one.id); });
 }
 
 Layer layer_of(const PipedreamNode& node) {

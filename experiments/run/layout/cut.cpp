@@ -218,8 +218,7 @@ std::vector<LayerIndex> planned(const ModelGraph& model, const std::vector<std::
     if (dropped.empty() || !dropped[index(layer)]) layers.push_back(layer);
   }
   if (!numbers.empty()) {
-    std::ranges::stable_sort(
-        layers, [&](LayerIndex a, LayerIndex b) { return numbers[index(a)] < numbers[index(b)]; });
+    std::ranges::stable_sort(layers, {}, [&](LayerIndex layer) { return numbers[index(layer)]; });
   }
   return layers;
 }

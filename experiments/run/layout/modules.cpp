@@ -53,8 +53,7 @@ Scenario scenario_of(const LayoutModule& module, const Scenario& scenario, const
 /// Without a backward one layer's activations are there at a time.
 void freeze(ModelGraph& graph) {
   std::vector<Layer>& layers = graph.layers;
-  const auto largest = std::ranges::max_element(
-      layers, [](const auto& a, const auto& b) { return a.stash_bytes < b.stash_bytes; });
+  const auto largest = std::ranges::max_element(layers, {}, &Layer::stash_bytes);
   for (Layer& layer : layers) {
     if (&layer != &*largest) layer.stash_bytes = 0;
     layer.freed_by_input_bytes = layer.pending_weight_bytes = layer.recomputed_bytes = 0;

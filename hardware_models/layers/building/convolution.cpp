@@ -46,9 +46,7 @@ void add_products(LayerWork& work, const Convolution& convolution, const CellSha
 void add_around(LayerWork& work, const Convolution& convolution, const CellShape& shape) {
   const double in = convolution.numbers_in() * shape.activation_size;
   const double out = convolution.numbers_out() / shape.tensor * shape.activation_size;
-  if (convolution.relu) {
-    add_vector(work, 2 * in, 3 * in);
-  }
+  if (convolution.relu) add_vector(work, 2 * in, 3 * in);
   if (convolution.batch_norm) {
     add_vector(work, 3 * out, 5 * out);
     work.kept_bytes += out;
