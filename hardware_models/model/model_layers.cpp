@@ -216,9 +216,7 @@ bool work_alike(const BlockSpec& one, const BlockSpec& other) {
 }
 
 bool has_experts(const ModelSpec& spec) {
-  const auto has = [](const LayerSpec& part) { return part.numbers.contains("experts"); };
-  return std::ranges::any_of(
-      spec.blocks, [&](const BlockSpec& block) { return std::ranges::any_of(block.parts, has); });
+  return spec.any_part([](const LayerSpec& part) { return part.numbers.contains("experts"); });
 }
 
 bool is_at_an_end(const BlockSpec& block) {

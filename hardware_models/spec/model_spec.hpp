@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,6 +39,13 @@ struct BlockSpec {
 /// A model as a chain of blocks.
 struct ModelSpec {
   std::vector<BlockSpec> blocks;
+
+  /// Whether `test` holds for any layer.
+  template <class Test>
+  bool any_part(Test test) const {
+    return std::ranges::any_of(
+        blocks, [&](const BlockSpec& block) { return std::ranges::any_of(block.parts, test); });
+  }
 
   friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };

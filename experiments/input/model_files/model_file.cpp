@@ -88,14 +88,9 @@ std::string why_no_sequence(const ModelSpec& spec, std::optional<double> max_seq
 }
 
 bool has_tokens(const ModelSpec& spec) {
-  for (const BlockSpec& block : spec.blocks) {
-    for (const LayerSpec& part : block.parts) {
-      constexpr std::string_view kinds =
-          "embedding, attention, mla, sparse_attention, gated_delta, mamba2, picture_embedding";
-      if (is_listed(kinds, part.kind)) return true;
-    }
-  }
-  return false;
+  constexpr std::string_view kinds =
+      "embedding, attention, mla, sparse_attention, gated_delta, mamba2, picture_embedding";
+  return spec.any_part([&](const LayerSpec& part) { return is_listed(kinds, part.kind); });
 }
 
 Precision usual_precision(std::string_view dtype) {

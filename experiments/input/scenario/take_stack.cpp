@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -107,12 +106,8 @@ void take_own(const StackChoice& choice, StackConstants& constants) {
 
 /// Whether layers pass a state from token to token.
 bool has_states(const ModelSpec& spec) {
-  const auto has_state = [](const LayerSpec& part) {
-    return part.kind == "mamba2" || part.kind == "gated_delta";
-  };
-  return std::ranges::any_of(spec.blocks, [&](const BlockSpec& block) {
-    return std::ranges::any_of(block.parts, has_state);
-  });
+  return spec.any_part(
+      [](const LayerSpec& part) { return part.kind == "mamba2" || part.kind == "gated_delta"; });
 }
 
 /// The widest of the spreads of runs like this one.

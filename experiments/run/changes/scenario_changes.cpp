@@ -70,9 +70,7 @@ void add_modes(const Scenario& scenario, const Layout& layout, Changes& changes)
 }
 
 bool has_kind(const ModelSpec& spec, std::string_view kind) {
-  const auto is = [&](const LayerSpec& part) { return part.kind == kind; };
-  return std::ranges::any_of(
-      spec.blocks, [&](const BlockSpec& block) { return std::ranges::any_of(block.parts, is); });
+  return spec.any_part([&](const LayerSpec& part) { return part.kind == kind; });
 }
 
 /// The operators that are recomputed, with one more or without one of them.
