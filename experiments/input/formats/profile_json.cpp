@@ -19,9 +19,8 @@ using nlohmann::json;
 
 /// The rows of the store stand in order, and those of points are among them.
 void check_row_ids(const Profile& read) {
-  const auto before = [](const MeasuredRow& a, const MeasuredRow& b) { return a.id < b.id; };
   for (std::size_t i = 1; i < read.rows.size(); ++i) {
-    if (before(read.rows[i - 1], read.rows[i])) continue;
+    if (read.rows[i - 1].id < read.rows[i].id) continue;
     throw InputError(fmt::format("/profile/rows/{}/id", i),
                      "rows stand in ascending order, each once");
   }
@@ -30,9 +29,7 @@ void check_row_ids(const Profile& read) {
     for (std::size_t p = 0; p < points.size(); ++p) {
       for (std::size_t r = 0; r < points[p].rows.size(); ++r) {
         const std::int64_t id = points[p].rows[r];
-        if (std::ranges::binary_search(read.rows, MeasuredRow{.id = id}, before)) {
-          continue;
-        }
+        if (std::ranges::binary_search(read.rows, id, {}, &MeasuredRow::id)) continue;
         throw InputError(fmt::format("/profile/layers/{}/points/{}/rows/{}", e, p, r),
                          fmt::format("there is no row {} in /profile/rows", id));
       }
