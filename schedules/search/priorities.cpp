@@ -206,7 +206,7 @@ bool PatternSearch::run(Tried& tried, SearchTime limit) {
 }
 
 void PatternSearch::keep_best(std::size_t count) {
-  std::ranges::sort(tried_);
+  std::sort(tried_.begin(), tried_.end());
   if (tried_.size() > count) tried_.resize(count);
 }
 

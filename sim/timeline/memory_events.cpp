@@ -96,7 +96,7 @@ MemoryEvents::Lists MemoryEvents::list_others() const {
                  [&](const MemoryEvent& event) { lists.own[work.resource].push_back(event); });
   }
   for (auto* of_ranks : {&lists.own, &lists.moved}) {
-    for (auto& events : *of_ranks) std::ranges::stable_sort(events);
+    for (auto& events : *of_ranks) std::stable_sort(events.begin(), events.end());
   }
   return lists;
 }

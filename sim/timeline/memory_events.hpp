@@ -234,7 +234,7 @@ class MemoryEvents {
       for_each_own(part, effects_.of_class(plan_.work[part]),
                    [&](const MemoryEvent& event) { cell.push_back(event); });
     }
-    std::ranges::stable_sort(cell);
+    std::stable_sort(cell.begin(), cell.end());
     for (const MemoryEvent& event : cell) visit(event);
   }
 

@@ -126,7 +126,7 @@ void read_value(const json& value, std::string& target) { target = value.get<std
 
 std::uint8_t word_number(const json& value, const Takes& takes) {
   const Schema& words = takes.schema().at("enum");
-  const auto at = std::ranges::find(words, value.get<std::string>());
+  const auto at = std::find(words.begin(), words.end(), value.get<std::string>());
   return static_cast<std::uint8_t>(at - words.begin());
 }
 

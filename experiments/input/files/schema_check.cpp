@@ -158,7 +158,7 @@ std::string meant_text(const Pointer& place, const json& value, const json& node
   }
   for (const auto& [name, property] : properties.items()) {
     const json known = property.value("enum", json::array());
-    if (std::ranges::find(known, value) != known.end()) key = name;
+    if (std::find(known.begin(), known.end(), value) != known.end()) key = name;
   }
   if (key.empty()) return "";
   return fmt::format("; did you mean {}={}?", (place / key).to_string(),

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 void read_layers(const json& section, ModelSection& model) {
   const json& layers = section["layers"];
-  const auto by_kind = std::ranges::count_if(layers, is_block);
+  const auto by_kind = std::count_if(layers.begin(), layers.end(), is_block);
   if (by_kind == 0) {
     model.graph = read_timed_layers(layers, "/model/layers");
     if (section.contains("edges")) read_edges(section["edges"], model.graph);
