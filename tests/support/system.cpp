@@ -1,5 +1,6 @@
 #include "tests/support/system.hpp"
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +19,12 @@ namespace {
 
 Outcome outcome_of(const PricedPlan& priced, const Timeline& timeline) {
   return {priced.plan, priced.costs, timeline, summarize(priced.plan, priced.costs, timeline)};
+}
+
+/// "0F1 1-2".
+std::string span_text(const Outcome& outcome, TaskId task) {
+  return fmt::format("{} {}-{}", task_text(outcome.plan, task),
+                     text_us(outcome.timeline.begin[task]), text_us(outcome.timeline.end[task]));
 }
 
 }  // namespace
@@ -81,6 +88,12 @@ PricedPlan priced(const System& system) {
   return all;
 }
 
+PricedPlan over_one_link(PricedPlan priced, Sharing sharing) {
+  priced.conditions.network = {.links = {{"spine", 1e9, 0}}, .routes = {}, .sharing = sharing};
+  priced.conditions.network.routes.assign(priced.plan.links.size(), {0});
+  return priced;
+}
+
 Outcome simulated(const System& system) { return simulated(priced(system)); }
 
 Outcome simulated(const PricedPlan& priced) { return outcome_of(priced, relax(priced)); }
@@ -125,10 +138,18 @@ std::string causes_text(const IdleCauses& causes) {
   return text;
 }
 
-std::string span_text(const Outcome& outcome, std::string_view task) {
-  const TaskId found = task_of(outcome.plan, task);
-  return fmt::format("{} {}-{}", task, text_us(outcome.timeline.begin[found]),
-                     text_us(outcome.timeline.end[found]));
+std::string spans_text(const Outcome& outcome, const std::function<bool(TaskId)>& chosen) {
+  std::string text;
+  for (TaskId task = 0; task < outcome.plan.tasks(); ++task) {
+    if (chosen(task)) text += (text.empty() ? "" : ", ") + span_text(outcome, task);
+  }
+  return text;
+}
+
+void check_spans(const Outcome& outcome, const std::vector<std::string>& spans) {
+  for (const std::string& span : spans) {
+    CHECK(span_text(outcome, task_of(outcome.plan, span.substr(0, span.find(' ')))) == span);
+  }
 }
 
 }  // namespace penstock::testing

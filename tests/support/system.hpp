@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "experiments/run/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
+#include "sim/costs/network.hpp"
 #include "sim/costs/priced_plan.hpp"
 #include "sim/engines/standstill.hpp"
 #include "sim/model/model_graph.hpp"
@@ -60,6 +62,8 @@ Plan lowered(const System& system);
 Costs priced(const System& system, const Plan& plan);
 /// Lowered and priced.
 PricedPlan priced(const System& system);
+/// The plan with one link of 1 GB/s that all its transfers cross.
+PricedPlan over_one_link(PricedPlan priced, Sharing sharing);
 Outcome simulated(const System& system);
 Outcome simulated(const PricedPlan& priced);
 /// As the event engine runs it; fails the test if it comes to a halt.
@@ -80,7 +84,12 @@ TaskId task_of(const Plan& plan, std::string_view text);
 /// "warmup 1 drain 2 dependency 3 contention 4 transfer 5 memory 6 launch 7", without the zeros.
 std::string causes_text(const IdleCauses& causes);
 
-/// Start and end of a task in microseconds: "0F1 1-2".
-std::string span_text(const Outcome& outcome, std::string_view task);
+/// Start and end of tasks in microseconds, in the order of the plan: "0F1 1-2, 0B0 2-4". Of all
+/// tasks, or of those of which `chosen(task)` holds.
+std::string spans_text(
+    const Outcome& outcome,
+    const std::function<bool(TaskId)>& chosen = [](TaskId) { return true; });
+/// Checks that tasks run at these times: {"0F1 1-2", "0B0 2-4"}.
+void check_spans(const Outcome& outcome, const std::vector<std::string>& spans);
 
 }  // namespace penstock::testing

@@ -107,7 +107,7 @@ TEST_CASE("an activation is held from the start of its transfer") {
   System system{
       Placement::loop(2, 1), order_of("0F0,0F1,0F2\n1F0,1F1,1F2"), {stage, reader}, link(0, 1e9)};
   const Outcome outcome = simulated(system);
-  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 5-9");
+  check_spans(outcome, {"0SEND_F1 5-9"});
   CHECK(outcome.report.ranks[1].memory.bytes == 8000);
   CHECK(to_us(outcome.report.ranks[1].memory.time) == 9);
 }

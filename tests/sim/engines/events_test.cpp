@@ -3,68 +3,55 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+
 #include "tests/support/random_system.hpp"
 
 namespace penstock::testing {
 namespace {
 
-/// Conditions that change nothing but make every start and end an event.
-Conditions without_effect() { return {.sends_in_flight = UINT32_MAX}; }
-
-/// Four ranks of which 0 sends to 1 and 2 to 3, over one link that both pairs share. F takes
-/// `forward_us`; `first` and `second` are the bytes that stages 0 and 2 put out.
-struct TwoPairs {
-  System system;
-  Plan plan;
-  Costs costs;
-  Conditions conditions;
-
-  TwoPairs(std::string_view order, double forward_us, double first, double second,
-           Sharing sharing = Sharing::fair)
-      : system(in_pairs({0, 1, 2, 3}, order, forward_us, 0)) {
-    plan = lowered(system);
-    costs = priced(system, plan);
-    // The two chains hand over tensors of different sizes: 1 byte takes 1 ns alone.
-    for (std::size_t c = 0; c < plan.classes.size(); ++c) {
-      if (!is_transfer(plan.classes[c].pass)) continue;
-      const double bytes = plan.classes[c].stage == Stage{0} ? first : second;
-      costs.duration[c] = from_us(bytes * 1e-3);
-    }
-    conditions.network = {.links = {{"spine", 1e9, 0}}, .routes = {}, .sharing = sharing};
-    for (std::size_t l = 0; l < plan.links.size(); ++l) conditions.network.routes.push_back({0});
+/// Four ranks of which 0 sends to 1 and 2 to 3, over one link that both pairs share. F takes 1 us;
+/// `first` and `second` are the bytes that stages 0 and 2 put out, each of which takes 1 ns alone.
+Outcome run_two_pairs(std::string_view order, double first, double second,
+                      Sharing sharing = Sharing::fair) {
+  PricedPlan all = over_one_link(priced(in_pairs({0, 1, 2, 3}, order, 1, 0)), sharing);
+  for (std::size_t c = 0; c < all.plan.classes.size(); ++c) {
+    if (!is_transfer(all.plan.classes[c].pass)) continue;
+    const double bytes = all.plan.classes[c].stage == Stage{0} ? first : second;
+    all.costs.duration[c] = from_us(bytes * 1e-3);
   }
-
-  Timeline run() const { return timeline_of(run_events({plan, costs, conditions})); }
-  std::string span(const Timeline& timeline, std::string_view task) const {
-    return span_text({plan, costs, timeline, {}}, task);
-  }
-};
+  return by_events(all);
+}
 
 /// Two ranks that hand two microbatches on: F takes `forward_us`, and a transfer `transfer_us`.
 System two_ranks(double forward_us, double transfer_us) {
   return in_pairs({0, 1}, "0F0,0F1\n1F0,1F1", forward_us, transfer_us);
 }
 
+PricedPlan priced_under(const System& system, const Conditions& conditions) {
+  PricedPlan all = priced(system);
+  all.conditions = conditions;
+  return all;
+}
+
 Outcome run(const System& system, const Conditions& conditions) {
-  const Plan plan = lowered(system);
-  return by_events({plan, priced(system, plan), conditions});
+  return by_events(priced_under(system, conditions));
 }
 
 std::string halt_text(const System& system, const Conditions& conditions) {
-  const Plan plan = lowered(system);
-  return std::get<Standstill>(run_events({plan, priced(system, plan), conditions})).text;
+  return std::get<Standstill>(run_events(priced_under(system, conditions))).text;
 }
 
 }  // namespace
 
 TEST_CASE("without contention, the event engine runs any order to the byte as relax does") {
   CHECK(rc::check([] {
-    const System system = random_system();
-    const Plan plan = lowered(system);
-    const Costs costs = priced(system, plan);
-    const Timeline relaxed = relax({plan, costs});
-    for (const Conditions& conditions : {Conditions{}, without_effect()}) {
-      const Timeline timeline = timeline_of(run_events({plan, costs, conditions}));
+    PricedPlan all = priced(random_system());
+    const Timeline relaxed = relax(all);
+    // A limit that is never reached changes nothing, but makes every start and end an event.
+    for (const std::uint32_t most_sends : {0U, UINT32_MAX}) {
+      all.conditions.sends_in_flight = most_sends;
+      const Timeline timeline = timeline_of(run_events(all));
       RC_ASSERT(timeline.begin == relaxed.begin);
       RC_ASSERT(timeline.end == relaxed.end);
       RC_ASSERT(timeline.last_input == relaxed.last_input);
@@ -74,38 +61,29 @@ TEST_CASE("without contention, the event engine runs any order to the byte as re
 
 TEST_CASE("two transfers over one link each get half of it") {
   // F takes 1 us; 4,000 bytes take 4 us alone. Both leave at 1 and share the link: 8 us each.
-  const TwoPairs pairs("0F0\n1F0\n2F1\n3F1", 1, 4000, 4000);
-  const Timeline timeline = pairs.run();
-  CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-9");
-  CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 1-9");
-  CHECK(to_us(timeline.slowed[task_of(pairs.plan, "0SEND_F0")]) == 4);
-  CHECK(to_us(makespan(pairs.plan, timeline)) == 10);
+  const Outcome outcome = run_two_pairs("0F0\n1F0\n2F1\n3F1", 4000, 4000);
+  check_spans(outcome, {"0SEND_F0 1-9", "2SEND_F1 1-9"});
+  CHECK(to_us(outcome.timeline.slowed[task_of(outcome.plan, "0SEND_F0")]) == 4);
+  CHECK(to_us(outcome.report.makespan) == 10);
 }
 
 TEST_CASE("when a transfer ends, what is left of the other has the link to itself") {
   // 2,000 and 6,000 bytes from 1 us on: half the link each until the first has left at 5, when
   // 4,000 are left of the second, which take 4 us more.
-  const TwoPairs pairs("0F0\n1F0\n2F1\n3F1", 1, 2000, 6000);
-  const Timeline timeline = pairs.run();
-  CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-5");
-  CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 1-9");
+  const Outcome outcome = run_two_pairs("0F0\n1F0\n2F1\n3F1", 2000, 6000);
+  check_spans(outcome, {"0SEND_F0 1-5", "2SEND_F1 1-9"});
 }
 
 TEST_CASE("transfers of one pair go one after the other, and share with another pair's") {
   // Two of 2,000 bytes from 0 to 1, ready at 1 and 2; one of 4,000 from 2 to 3, ready at 1. Half
   // the link each: the first leaves at 5, the second goes 5-9, as does the third 1-9.
-  const TwoPairs pairs("0F0,0F2\n1F0,1F2\n2F1\n3F1", 1, 2000, 4000);
-  const Timeline timeline = pairs.run();
-  CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-5");
-  CHECK(pairs.span(timeline, "0SEND_F2") == "0SEND_F2 5-9");
-  CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 1-9");
+  const Outcome outcome = run_two_pairs("0F0,0F2\n1F0,1F2\n2F1\n3F1", 2000, 4000);
+  check_spans(outcome, {"0SEND_F0 1-5", "0SEND_F2 5-9", "2SEND_F1 1-9"});
 }
 
 TEST_CASE("a shared link in fifo order serves one transfer at a time, the lower stage first") {
-  const TwoPairs pairs("0F0\n1F0\n2F1\n3F1", 1, 4000, 4000, Sharing::fifo);
-  const Timeline timeline = pairs.run();
-  CHECK(pairs.span(timeline, "0SEND_F0") == "0SEND_F0 1-5");
-  CHECK(pairs.span(timeline, "2SEND_F1") == "2SEND_F1 5-9");
+  const Outcome outcome = run_two_pairs("0F0\n1F0\n2F1\n3F1", 4000, 4000, Sharing::fifo);
+  check_spans(outcome, {"0SEND_F0 1-5", "2SEND_F1 5-9"});
 }
 
 TEST_CASE("an action runs slower while a transfer of its rank is in flight") {
@@ -113,10 +91,7 @@ TEST_CASE("an action runs slower while a transfer of its rank is in flight") {
   // output travels 4-8, and the rest 8-10. Rank 1: F0 does 2 us by 10, and the rest while F1's
   // output travels 10-14; F1 14-18.
   const Outcome outcome = run(two_ranks(4, 4), {.compute_slowdown = 2});
-  CHECK(span_text(outcome, "0F1") == "0F1 4-10");
-  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 10-14");
-  CHECK(span_text(outcome, "1F0") == "1F0 8-14");
-  CHECK(span_text(outcome, "1F1") == "1F1 14-18");
+  check_spans(outcome, {"0F1 4-10", "0SEND_F1 10-14", "1F0 8-14", "1F1 14-18"});
   CHECK(to_us(outcome.timeline.slowed[task_of(outcome.plan, "0F1")]) == 2);
 }
 
@@ -125,9 +100,7 @@ TEST_CASE("a transfer runs slower while one of its ranks runs an action") {
   // 4-8, and the rest 8-10. The second starts at 10, does 2 us while rank 1 runs F0 10-14, and the
   // rest 14-16.
   const Outcome outcome = run(two_ranks(4, 4), {.transfer_slowdown = 2});
-  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 4-10");
-  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 10-16");
-  CHECK(span_text(outcome, "1F1") == "1F1 16-20");
+  check_spans(outcome, {"0SEND_F0 4-10", "0SEND_F1 10-16", "1F1 16-20"});
 }
 
 TEST_CASE("with blocking sends a rank goes on when what it sends has left") {
@@ -135,9 +108,7 @@ TEST_CASE("with blocking sends a rank goes on when what it sends has left") {
   System system = two_ranks(1, 4);
   system.hardware.latency_us = 1;
   const Outcome outcome = run(system, {.blocking_sends = true});
-  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-6");
-  CHECK(span_text(outcome, "0F1") == "0F1 5-6");
-  CHECK(span_text(outcome, "1F1") == "1F1 11-12");
+  check_spans(outcome, {"0SEND_F0 1-6", "0F1 5-6", "1F1 11-12"});
   CHECK(causes_text(outcome.report.ranks[0].idle_by_cause) == "drain 6 transfer 4");
 }
 
@@ -147,9 +118,7 @@ TEST_CASE("with rendezvous a transfer starts only when its reader waits for it")
   System system = two_ranks(1, 4);
   system.stages[1].forward_us = 10;
   const Outcome outcome = run(system, {.rendezvous = true});
-  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-5");
-  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 15-19");
-  CHECK(span_text(outcome, "1F1") == "1F1 19-29");
+  check_spans(outcome, {"0SEND_F0 1-5", "0SEND_F1 15-19", "1F1 19-29"});
 }
 
 TEST_CASE("two ranks that send to each other, block and wait for their readers never go on") {
@@ -186,8 +155,7 @@ TEST_CASE("a rank with one transfer in flight at a time sends to two others in t
   Conditions conditions;
   conditions.sends_in_flight = conditions.receives_in_flight = 1;
   const Outcome outcome = run(in_pairs({0, 1, 0, 2}, "0F0,2F1\n1F0\n3F1"), conditions);
-  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-5");
-  CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 5-9");
+  check_spans(outcome, {"0SEND_F0 1-5", "2SEND_F1 5-9"});
 }
 
 TEST_CASE("a transfer waits until its receiver has memory for it") {
@@ -198,8 +166,7 @@ TEST_CASE("a transfer waits until its receiver has memory for it") {
   system.stages[1].forward_us = 10;
   system.schedule = order_of("0F0,0F1,0F2\n1F0,1F1,1F2");
   const Outcome outcome = run(system, {.stall_above_bytes = 4000});
-  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 5-9");
-  CHECK(span_text(outcome, "0SEND_F2") == "0SEND_F2 15-19");
+  check_spans(outcome, {"0SEND_F1 5-9", "0SEND_F2 15-19"});
   CHECK(to_us(outcome.timeline.memory_wait[task_of(outcome.plan, "0SEND_F2")]) == 6);
 }
 
@@ -221,23 +188,16 @@ TEST_CASE("an action that can never have its memory is named with what it lacks"
 
 TEST_CASE("whatever the capacity, a run that ends has kept within it, and its causes add up") {
   CHECK(rc::check([] {
-    const System system = random_system();
-    const Plan plan = lowered(system);
-    const Costs costs = priced(system, plan);
-    std::uint64_t most = 0;
-    for (const MemoryPeak& peak : memory_peaks(plan, costs, relax({plan, costs}))) {
-      most = std::max(most, peak.bytes);
-    }
-    Conditions conditions{.stall_above_bytes = most * *rc::gen::inRange<std::uint64_t>(5, 21) / 10,
-                          .compute_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.5, 3}),
-                          .transfer_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.25})};
-    const RunOutcome outcome = run_events({plan, costs, conditions});
+    PricedPlan all = priced(random_system());
+    const std::uint64_t most = std::ranges::max(peaks_of(all, relax(all)));
+    all.conditions = {.stall_above_bytes = most * *rc::gen::inRange<std::uint64_t>(5, 21) / 10,
+                      .compute_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.5, 3}),
+                      .transfer_slowdown = *rc::gen::elementOf(std::vector<double>{1, 1.25})};
+    const RunOutcome outcome = run_events(all);
     if (std::holds_alternative<Standstill>(outcome)) return;
     const auto& timeline = std::get<Timeline>(outcome);
-    for (const MemoryPeak& peak : memory_peaks(plan, costs, timeline)) {
-      RC_ASSERT(peak.bytes <= *conditions.stall_above_bytes);
-    }
-    const Report report = summarize(plan, costs, timeline);
+    RC_ASSERT(std::ranges::max(peaks_of(all, timeline)) <= *all.conditions.stall_above_bytes);
+    const Report report = summarize(all.plan, all.costs, timeline);
     for (const RankReport& rank : report.ranks) {
       RC_ASSERT(rank.idle_by_cause.total() == rank.idle);
       RC_ASSERT(rank.busy + rank.idle == report.makespan);

@@ -131,10 +131,7 @@ TEST_CASE("transfers of one link go one after the other, and arrive later by its
   stage.activation_bytes = 8000;
   const Outcome outcome = simulated(
       {Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {stage, stage}, link(1, 2e9)});
-  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-6");
-  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 5-10");
-  CHECK(span_text(outcome, "1F0") == "1F0 6-7");
-  CHECK(span_text(outcome, "1F1") == "1F1 10-11");
+  check_spans(outcome, {"0SEND_F0 1-6", "0SEND_F1 5-10", "1F0 6-7", "1F1 10-11"});
 }
 
 TEST_CASE("a pure delay holds nothing: transfers travel side by side") {
@@ -143,8 +140,7 @@ TEST_CASE("a pure delay holds nothing: transfers travel side by side") {
                                      order_of("0F0,0F1\n1F0,1F1"),
                                      {stage_of(1, 1), stage_of(1, 1)},
                                      delay(4)});
-  CHECK(span_text(outcome, "1F0") == "1F0 5-6");
-  CHECK(span_text(outcome, "1F1") == "1F1 6-7");
+  check_spans(outcome, {"1F0 5-6", "1F1 6-7"});
 }
 
 TEST_CASE("an overlap cell runs its parts in listed order, or as one as long as the longer") {
@@ -154,14 +150,11 @@ TEST_CASE("an overlap cell runs its parts in listed order, or as one as long as 
   };
   const char* f_first = "0F0,(0F1;0B0)OVERLAP_F_B,0B1";
   const char* b_first = "0F0,(0B0;0F1)OVERLAP_F_B,0B1";
-  CHECK(span_text(cell(f_first, Overlap::serial), "0F1") == "0F1 2-4");
-  CHECK(span_text(cell(f_first, Overlap::serial), "0B0") == "0B0 4-9");
-  CHECK(span_text(cell(b_first, Overlap::serial), "0B0") == "0B0 2-7");
-  CHECK(span_text(cell(b_first, Overlap::serial), "0F1") == "0F1 7-9");
+  check_spans(cell(f_first, Overlap::serial), {"0F1 2-4", "0B0 4-9"});
+  check_spans(cell(b_first, Overlap::serial), {"0B0 2-7", "0F1 7-9"});
   for (const char* either : {f_first, b_first}) {
     const Outcome fused = cell(either, Overlap::fused);
-    CHECK(span_text(fused, "0F1") == "0F1 2-7");
-    CHECK(span_text(fused, "0B0") == "0B0 2-7");
+    check_spans(fused, {"0F1 2-7", "0B0 2-7"});
     CHECK(to_us(fused.report.makespan) == 12);
     CHECK(to_us(fused.report.ranks[0].busy) == 12);
   }
@@ -174,8 +167,7 @@ TEST_CASE("an overlap cell waits for the inputs of both its parts") {
                                      order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1B0,1F1,1B1"),
                                      {stage_of(1, 2), stage_of(1, 2)},
                                      delay(3)});
-  CHECK(span_text(outcome, "0F1") == "0F1 10-11");
-  CHECK(span_text(outcome, "0B0") == "0B0 11-13");
+  check_spans(outcome, {"0F1 10-11", "0B0 11-13"});
 }
 
 TEST_CASE("with chance and launches, too, any order runs to the picosecond as event by event") {
@@ -214,14 +206,8 @@ TEST_CASE("an action starts when its rank is free, its inputs are there and it w
                       {stage_of(1, 1), stage_of(1, 1)},
                       delay(1)};
   const Outcome outcome = launched(system, 2, 3);
-  CHECK(span_text(outcome, "0F0") == "0F0 5-6");
-  CHECK(span_text(outcome, "1F0") == "1F0 7-8");
-  CHECK(span_text(outcome, "0F1") == "0F1 7-8");
-  CHECK(span_text(outcome, "1B0") == "1B0 8-9");
-  CHECK(span_text(outcome, "1F1") == "1F1 9-10");
-  CHECK(span_text(outcome, "0B0") == "0B0 10-11");
-  CHECK(span_text(outcome, "1B1") == "1B1 11-12");
-  CHECK(span_text(outcome, "0B1") == "0B1 13-14");
+  check_spans(outcome, {"0F0 5-6", "1F0 7-8", "0F1 7-8", "1B0 8-9", "1F1 9-10", "0B0 10-11",
+                        "1B1 11-12", "0B1 13-14"});
 }
 
 TEST_CASE("issued ahead, a launch delays only the first action; issued slowly, it delays each") {
@@ -250,11 +236,8 @@ TEST_CASE("a fused overlap cell is one launch, a serial one two") {
                         overlap};
     return launched(system, 10, 0);
   };
-  CHECK(span_text(cell(Overlap::fused), "0B0") == "0B0 20-21");
-  CHECK(span_text(cell(Overlap::fused), "0B1") == "0B1 30-31");
-  CHECK(span_text(cell(Overlap::serial), "0F1") == "0F1 20-21");
-  CHECK(span_text(cell(Overlap::serial), "0B0") == "0B0 30-31");
-  CHECK(span_text(cell(Overlap::serial), "0B1") == "0B1 40-41");
+  check_spans(cell(Overlap::fused), {"0B0 20-21", "0B1 30-31"});
+  check_spans(cell(Overlap::serial), {"0F1 20-21", "0B0 30-31", "0B1 40-41"});
 }
 
 }  // namespace penstock::testing

@@ -42,6 +42,20 @@ Drawn drawn(const System& system, const Chance& chance, std::uint32_t number = 0
   return {all.priced.plan, relax(all.priced), all.replica};
 }
 
+const Chance jitter{.seed = 7, .jitter = 0.3};
+
+/// By replica: when F and B, one after the other, are done in a draw.
+std::vector<Time> ends_of_backwards(const PricedPlan& one, std::uint32_t replicas,
+                                    std::uint32_t number) {
+  std::vector<Time> ends;
+  Chance chance = jitter;
+  for (chance.replica = 0; chance.replica < replicas; ++chance.replica) {
+    const Costs own = draw(one.plan, one.costs, chance, number);
+    ends.push_back(own.duration_of(one.plan, 0) + own.duration_of(one.plan, 1));
+  }
+  return ends;
+}
+
 Straggler slow_in(std::uint32_t replica, double factor) {
   Straggler straggler{Rank{0}, factor};
   straggler.replica = replica;
@@ -298,21 +312,13 @@ TEST_CASE("over shared links sums go on once both replicas are there, and no lat
 
 TEST_CASE("with jitter a sum starts when the last of as many draws as there are replicas is done") {
   const System system = one_rank(8, {.reduces = {true}});
-  const Plan plan = lowered(system);
-  const Costs costs = priced(system, plan);
+  const PricedPlan one = priced(system);
+  const std::uint32_t sum = one.plan.work[task_of(one.plan, "0REDUCE0")];
   for (std::uint32_t number = 0; number < 5; ++number) {
-    Chance chance{.seed = 7, .jitter = 0.3};
-    Time latest{}, first{};
-    for (std::uint32_t replica = 0; replica < 8; ++replica) {
-      chance.replica = replica;
-      const Costs own = draw(plan, costs, chance, number);
-      const Time done = own.duration_of(plan, 0) + own.duration_of(plan, 1);
-      latest = std::max(latest, done);
-      if (replica == 0) first = done;
-    }
-    const Drawn run = drawn(system, {.seed = 7, .jitter = 0.3}, number);
-    CHECK(run.end("0B0") == first);
-    CHECK(run.end("0REDUCE0") == latest + costs.duration[plan.work[task_of(plan, "0REDUCE0")]]);
+    const std::vector<Time> ends = ends_of_backwards(one, 8, number);
+    const Drawn run = drawn(system, jitter, number);
+    CHECK(run.end("0B0") == ends.front());
+    CHECK(run.end("0REDUCE0") == std::ranges::max(ends) + one.costs.duration[sum]);
   }
 }
 
@@ -322,16 +328,10 @@ TEST_CASE("of replicas that do nothing together the slowest is shown, with jitte
   const Drawn slow = drawn(system, {.stragglers = {slow_in(2, 2)}});
   CHECK(slow.replica == 2);
   CHECK(slow.end("0B0") == from_us(6));
-  const Plan plan = lowered(system);
-  const Costs costs = priced(system, plan);
+  const PricedPlan one = priced(system);
   for (std::uint32_t number = 0; number < 5; ++number) {
-    Chance chance{.seed = 7, .jitter = 0.3};
-    Time latest{};
-    for (chance.replica = 0; chance.replica < 4; ++chance.replica) {
-      const Costs own = draw(plan, costs, chance, number);
-      latest = std::max(latest, own.duration_of(plan, 0) + own.duration_of(plan, 1));
-    }
-    CHECK(drawn(system, {.seed = 7, .jitter = 0.3}, number).end("0B0") == latest);
+    const Time latest = std::ranges::max(ends_of_backwards(one, 4, number));
+    CHECK(drawn(system, jitter, number).end("0B0") == latest);
   }
 }
 

@@ -98,13 +98,11 @@ TEST_CASE("ranks that run ahead and ranks that go event by event share links to 
   CHECK(rc::check([] {
     // Where actions take no time, more than one thing can happen to a rank at a moment, and either
     // way to run has an order of its own for it.
-    const System system = random_system({.zero_times = false});
-    const Plan plan = lowered(system);
-    const Costs costs = priced(system, plan);
-    Conditions conditions{.network = random_network(plan)};
-    const Timeline ahead = timeline_of(run_events({plan, costs, conditions}));
-    conditions.sends_in_flight = UINT32_MAX;
-    const Timeline stepwise = timeline_of(run_events({plan, costs, conditions}));
+    PricedPlan all = priced(random_system({.zero_times = false}));
+    all.conditions.network = random_network(all.plan);
+    const Timeline ahead = timeline_of(run_events(all));
+    all.conditions.sends_in_flight = UINT32_MAX;
+    const Timeline stepwise = timeline_of(run_events(all));
     RC_ASSERT(ahead.begin == stepwise.begin);
     RC_ASSERT(ahead.end == stepwise.end);
   }));
@@ -112,27 +110,26 @@ TEST_CASE("ranks that run ahead and ranks that go event by event share links to 
 
 TEST_CASE("a transfer whose end is certain when it starts goes as one whose leave is waited for") {
   CHECK(rc::check([] {
-    const System system = random_system();
-    const Plan plan = lowered(system);
-    Costs costs = priced(system, plan);
+    PricedPlan all = priced(random_system());
+    const Plan& plan = all.plan;
     // Few different times, none among them, so that much happens at one moment.
     for (std::size_t c = 0; c < plan.classes.size(); ++c) {
-      if (is_transfer(plan.classes[c].pass)) costs.duration[c] = from_us(transfers_below(4));
+      if (is_transfer(plan.classes[c].pass)) all.costs.duration[c] = from_us(transfers_below(4));
     }
-    Conditions conditions;
+    Conditions& conditions = all.conditions;
     conditions.sends_in_flight = transfers_below(3);
     conditions.receives_in_flight = transfers_below(3);
     conditions.rendezvous = transfers_below(2) == 0;
     conditions.compute_slowdown = 1 + 0.5 * transfers_below(3);
     if (transfers_below(2) == 0) conditions.stall_above_bytes = 20 * transfers_below(1000);
-    const RunOutcome certain = run_stepwise({plan, costs, conditions});
+    const RunOutcome certain = run_stepwise(all);
     // Over a physical link that nobody shares, rates are solved for, and every leave is an event.
     conditions.network.sharing = transfers_below(2) == 0 ? Sharing::fair : Sharing::fifo;
     for (std::uint32_t link = 0; link < plan.links.size(); ++link) {
       conditions.network.links.push_back({"", 1e9, 0});
       conditions.network.routes.push_back({link});
     }
-    const RunOutcome waited_for = run_stepwise({plan, costs, conditions});
+    const RunOutcome waited_for = run_stepwise(all);
     RC_ASSERT(certain.index() == waited_for.index());
     if (const auto* halt = std::get_if<Standstill>(&certain)) {
       RC_ASSERT(halt->text == std::get<Standstill>(waited_for).text);
@@ -144,14 +141,13 @@ TEST_CASE("a transfer whose end is certain when it starts goes as one whose leav
 
 TEST_CASE("nothing is faster over shared links than alone, and in the end all has arrived") {
   CHECK(rc::check([] {
-    const System system = random_system();
-    const Plan plan = lowered(system);
-    const Costs costs = priced(system, plan);
-    Conditions conditions{.network = random_network(plan),
-                          .transfer_slowdown = 1 + 0.5 * transfers_below(3)};
-    const Timeline timeline = timeline_of(run_events({plan, costs, conditions}));
+    PricedPlan all = priced(random_system());
+    const Plan& plan = all.plan;
+    all.conditions = {.network = random_network(plan),
+                      .transfer_slowdown = 1 + 0.5 * transfers_below(3)};
+    const Timeline timeline = timeline_of(run_events(all));
     for (TaskId task = 0; task < plan.tasks(); ++task) {
-      const Time alone = costs.duration_of(plan, task) + costs.latency[plan.work[task]];
+      const Time alone = all.costs.duration_of(plan, task) + all.costs.latency[plan.work[task]];
       RC_ASSERT(timeline.end[task] - timeline.begin[task] >= alone);
     }
   }));
@@ -159,19 +155,14 @@ TEST_CASE("nothing is faster over shared links than alone, and in the end all ha
 
 TEST_CASE("shared links bring no deadlock where links of one's own bring none") {
   CHECK(rc::check([] {
-    const System system = random_system();
-    const Plan plan = lowered(system);
-    const Costs costs = priced(system, plan);
-    Conditions conditions;
-    conditions.rendezvous = transfers_below(2) == 0;
-    conditions.blocking_sends = transfers_below(2) == 0;
-    conditions.sends_in_flight = transfers_below(3);
-    conditions.receives_in_flight = transfers_below(3);
-    const auto ends = [&] {
-      return std::holds_alternative<Timeline>(run_events({plan, costs, conditions}));
-    };
+    PricedPlan all = priced(random_system());
+    all.conditions.rendezvous = transfers_below(2) == 0;
+    all.conditions.blocking_sends = transfers_below(2) == 0;
+    all.conditions.sends_in_flight = transfers_below(3);
+    all.conditions.receives_in_flight = transfers_below(3);
+    const auto ends = [&] { return std::holds_alternative<Timeline>(run_events(all)); };
     const bool alone = ends();
-    conditions.network = random_network(plan);
+    all.conditions.network = random_network(all.plan);
     RC_ASSERT(ends() == alone);
   }));
 }
@@ -180,13 +171,12 @@ TEST_CASE("a fifo link is not held by a transfer whose reader is not ready for i
   // F takes 1, 1, 2 us on ranks 0 to 2, a transfer 4 us, and all go over one link. Rank 1 first
   // reads from rank 2, so what rank 0 has ready at 1 gives way to 2SEND_F1 2-6; 3F1 runs 6-7, and
   // then 0SEND_F0 travels 7-11.
-  PricedPlan all = priced(in_pairs({0, 1, 2, 1}, "0F0\n3F1,1F0\n2F1"));
+  PricedPlan all =
+      over_one_link(priced(in_pairs({0, 1, 2, 1}, "0F0\n3F1,1F0\n2F1")), Sharing::fifo);
   all.costs.duration[all.plan.work[task_of(all.plan, "2F1")]] = from_us(2);
   all.conditions.rendezvous = true;
-  all.conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fifo};
   const Outcome outcome = by_events(all);
-  CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 2-6");
-  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 7-11");
+  check_spans(outcome, {"2SEND_F1 2-6", "0SEND_F0 7-11"});
 }
 
 TEST_CASE("with one transfer in flight at a time, first come is first served") {
@@ -195,9 +185,7 @@ TEST_CASE("with one transfer in flight at a time, first come is first served") {
   PricedPlan all = priced(in_pairs({0, 1, 0, 2, 0, 3}, "4F2,2F1,0F0\n1F0\n3F1\n5F2"));
   all.conditions.sends_in_flight = all.conditions.receives_in_flight = 1;
   const Outcome outcome = by_events(all);
-  CHECK(span_text(outcome, "4SEND_F2") == "4SEND_F2 1-5");
-  CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 5-9");
-  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 9-13");
+  check_spans(outcome, {"4SEND_F2 1-5", "2SEND_F1 5-9", "0SEND_F0 9-13"});
 }
 
 TEST_CASE("a link of the plan that two ranks feed is no private one") {
@@ -212,20 +200,17 @@ TEST_CASE("a link of the plan that two ranks feed is no private one") {
   plan.in_one_order = links_in_one_order(plan);
   CHECK(!private_links(plan, {})[link - plan.ranks]);
   const Outcome outcome = by_events(all);
-  CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 1-5");
-  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 5-9");
+  check_spans(outcome, {"2SEND_F1 1-5", "0SEND_F0 5-9"});
 }
 
 TEST_CASE("what a rank makes in no time travels in its order, also over a shared link") {
   // Both F of rank 0 take no time. Stage 2's is the first, though the other is of a lower stage.
-  PricedPlan all = priced(in_pairs({0, 1, 0, 1, 2, 1}, "2F1,0F0\n3F1,1F0,5F2\n4F2", 0));
-  all.conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fifo};
+  PricedPlan all = over_one_link(
+      priced(in_pairs({0, 1, 0, 1, 2, 1}, "2F1,0F0\n3F1,1F0,5F2\n4F2", 0)), Sharing::fifo);
   for (const std::uint32_t in_flight : {0U, UINT32_MAX}) {
     all.conditions.sends_in_flight = in_flight;
     const Outcome outcome = by_events(all);
-    CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 0-4");
-    CHECK(span_text(outcome, "4SEND_F2") == "4SEND_F2 4-8");
-    CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 8-12");
+    check_spans(outcome, {"2SEND_F1 0-4", "4SEND_F2 4-8", "0SEND_F0 8-12"});
   }
 }
 
@@ -254,7 +239,7 @@ TEST_CASE("a slowed transfer leaves the rest of a shared link to the other") {
                       order_of("0F0,4F2\n1F0\n2F1\n3F1"),
                       {stage, stage},
                       link(0, gb_per_s)};
-  PricedPlan all = priced(system);
+  PricedPlan all = over_one_link(priced(system), Sharing::fair);
   const auto set = [&](const char* task, double us) {
     all.costs.duration[all.plan.work[task_of(all.plan, task)]] = from_us(us);
   };
@@ -262,10 +247,8 @@ TEST_CASE("a slowed transfer leaves the rest of a shared link to the other") {
   set("0SEND_F0", 4);
   set("2SEND_F1", 3);
   all.conditions.transfer_slowdown = 4;
-  all.conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fair};
   const Outcome outcome = by_events(all);
-  CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 1-5");
-  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-11");
+  check_spans(outcome, {"2SEND_F1 1-5", "0SEND_F0 1-11"});
 }
 
 TEST_CASE("two thousand equal flows that share a link end together") {

@@ -69,14 +69,6 @@ System sharded(const char* csv) {
   return system;
 }
 
-std::string all_spans(const Outcome& outcome) {
-  std::string all;
-  for (TaskId task = 0; task < outcome.plan.tasks(); ++task) {
-    all += (all.empty() ? "" : ", ") + span_text(outcome, task_text(outcome.plan, task));
-  }
-  return all;
-}
-
 std::uint64_t most_held(const Outcome& outcome) {
   return memory_peaks(outcome.plan, outcome.costs, outcome.timeline)[0].bytes;
 }
@@ -95,13 +87,9 @@ constexpr const char* crossing_pair =
 
 TEST_CASE("written communication: a tensor moves once its RECV was issued") {
   const Outcome late = simulated(two_forwards(late_receive));
-  CHECK(span_text(late, "0SEND_F0") == "0SEND_F0 2-6");
-  CHECK(span_text(late, "1F0") == "1F0 6-12");
-  CHECK(span_text(late, "0SEND_F1") == "0SEND_F1 12-16");
-  CHECK(span_text(late, "1F1") == "1F1 16-22");
+  check_spans(late, {"0SEND_F0 2-6", "1F0 6-12", "0SEND_F1 12-16", "1F1 16-22"});
   const Outcome early = simulated(two_forwards(early_receives));
-  CHECK(span_text(early, "0SEND_F1") == "0SEND_F1 6-10");
-  CHECK(span_text(early, "1F1") == "1F1 12-18");
+  check_spans(early, {"0SEND_F1 6-10", "1F1 12-18"});
 }
 
 TEST_CASE("written communication: an EXCHANGE overlaps compute of its rank") {
@@ -113,15 +101,14 @@ TEST_CASE("written communication: an EXCHANGE overlaps compute of its rank") {
     return simulated(system);
   };
   const Outcome beside = exchanged("0F0,0EXCHANGE_F0,0F1,0EXCHANGE_F1,1F0,1F1");
-  CHECK(all_spans(beside) ==
+  CHECK(spans_text(beside) ==
         "0F0 0-2, 0EXCHANGE_F0 2-7, 0F1 2-4, 0EXCHANGE_F1 7-12, 1F0 7-9, 1F1 12-14");
   const Outcome late = exchanged("0F0,0F1,0EXCHANGE_F1,0EXCHANGE_F0,1F0,1F1");
-  CHECK(span_text(late, "0EXCHANGE_F0") == "0EXCHANGE_F0 9-14");
+  check_spans(late, {"0EXCHANGE_F0 9-14"});
   CHECK(most_held(beside) == 4);
   CHECK(most_held(late) == 4 + 4);  // what was received, of two microbatches
   const Outcome back = exchanged("0F0,0EXCHANGE_F0,1F0,1B0,1EXCHANGE_B0,0B0");
-  CHECK(span_text(back, "1EXCHANGE_B0") == "1EXCHANGE_B0 11-16");
-  CHECK(span_text(back, "0B0") == "0B0 16-18");
+  check_spans(back, {"1EXCHANGE_B0 11-16", "0B0 16-18"});
 }
 
 TEST_CASE("written communication: an UNSHARD behind an EXCHANGE waits for it in their stream") {
@@ -129,8 +116,7 @@ TEST_CASE("written communication: an UNSHARD behind an EXCHANGE waits for it in 
   system.stages[0].exchange_us = 5;
   system.extras.exchanges = {true, false};
   const Outcome outcome = simulated(system);
-  CHECK(span_text(outcome, "0EXCHANGE_F0") == "0EXCHANGE_F0 4-9");
-  CHECK(span_text(outcome, "1F0") == "1F0 11-13");
+  check_spans(outcome, {"0EXCHANGE_F0 4-9", "1F0 11-13"});
 }
 
 TEST_CASE("written communication: tensors that meet their RECVs come in no fixed order") {
@@ -149,16 +135,14 @@ TEST_CASE("written communication: an eager tensor does not wait for its RECV") {
   System system = two_forwards(late_receive);
   system.extras.communication.eager = {true, true};
   const Outcome outcome = simulated(system);
-  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 6-10");
-  CHECK(span_text(outcome, "1F1") == "1F1 12-18");
+  check_spans(outcome, {"0SEND_F1 6-10", "1F1 12-18"});
 }
 
 TEST_CASE("written communication: a RECV holds up the SEND behind it in its stream") {
   CHECK(makespan_us(there_and_back(receive_posted_early, CommStreams::direction)) == 32);
   CHECK(makespan_us(there_and_back(receive_posted_early, CommStreams::message)) == 32);
   const Outcome pair = simulated(there_and_back(receive_posted_early, CommStreams::pair));
-  CHECK(span_text(pair, "1SEND_B0") == "1SEND_B0 14-18");
-  CHECK(span_text(pair, "0SEND_F1") == "0SEND_F1 18-22");
+  check_spans(pair, {"1SEND_B0 14-18", "0SEND_F1 18-22"});
   CHECK(to_us(makespan(pair.plan, pair.timeline)) == 36);
 }
 
@@ -173,8 +157,7 @@ TEST_CASE("written communication: a stream in which both ranks send first is a d
 
 TEST_CASE("written communication: batched cells go together") {
   const Outcome outcome = simulated(there_and_back(crossing_pair, CommStreams::pair, true));
-  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 14-18");
-  CHECK(span_text(outcome, "1SEND_B0") == "1SEND_B0 14-18");
+  check_spans(outcome, {"0SEND_F1 14-18", "1SEND_B0 14-18"});
   CHECK(to_us(makespan(outcome.plan, outcome.timeline)) == 32);
 }
 
@@ -191,8 +174,7 @@ TEST_CASE("written communication: a rank waits for a SEND where its wait is") {
   system.schedule = order_of(csv);
   system.extras.communication.rows = read_torch_csv(csv).comms;
   const Outcome outcome = simulated(system);
-  CHECK(span_text(outcome, "0F1") == "0F1 6-8");
-  CHECK(span_text(outcome, "1F1") == "1F1 16-22");
+  check_spans(outcome, {"0F1 6-8", "1F1 16-22"});
 }
 
 TEST_CASE("written communication: a cell behind a wait for a SEND is issued when that has ended") {
@@ -202,9 +184,7 @@ TEST_CASE("written communication: a cell behind a wait for a SEND is issued when
       CommStreams::message);
   system.hardware = delay(4);
   const Outcome outcome = simulated(system);
-  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 4-8");
-  CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 8-12");
-  CHECK(span_text(outcome, "1F0") == "1F0 12-14");
+  check_spans(outcome, {"0SEND_F1 4-8", "0SEND_F0 8-12", "1F0 12-14"});
 }
 
 TEST_CASE("written communication: a tensor takes memory once, whoever waits for it") {
@@ -267,14 +247,14 @@ TEST_CASE("written communication: weights are gathered behind UNSHARD, gradients
   const Outcome late = simulated(
       sharded("0UNSHARD,0F0,0RESHARD,1UNSHARD,1F0,1B0,1RESHARD,1REDUCE_GRAD,0UNSHARD,0B0,0RESHARD,"
               "0REDUCE_GRAD"));
-  CHECK(all_spans(late) ==
+  CHECK(spans_text(late) ==
         "0GATHER0 0-2, 0F0 2-4, 1GATHER0 4-6, 1F0 6-8, 1B0 8-10, 1REDUCE0 10-12, 0GATHER0 0-2, "
         "0B0 14-16, 0REDUCE0 16-18");
   CHECK(most_held(late) == 8);
   // Both whole from the start.
   const Outcome early = simulated(
       sharded("0UNSHARD,1UNSHARD,0F0,1F0,1B0,1REDUCE_GRAD,1RESHARD,0B0,0REDUCE_GRAD,0RESHARD"));
-  CHECK(all_spans(early) ==
+  CHECK(spans_text(early) ==
         "0GATHER0 0-2, 1GATHER0 2-4, 0F0 2-4, 1F0 4-6, 1B0 6-8, 1REDUCE0 8-10, 0B0 8-10, "
         "0REDUCE0 10-12");
   CHECK(most_held(early) == 12);
@@ -291,19 +271,15 @@ TEST_CASE("written communication: an UNSHARD waits for those of other replicas")
   const auto drawn = std::get<DrawnReplica>(draw_among_replicas(priced(system), chance, 0, 2));
   outcome.plan = drawn.priced.plan;
   outcome.timeline = relax(drawn.priced);
-  CHECK(span_text(outcome, "1GATHER0") == "1GATHER0 4-8");
-  CHECK(span_text(outcome, "1F0") == "1F0 8-10");
-  CHECK(span_text(outcome, "1REDUCE0") == "1REDUCE0 12-18");
-  CHECK(span_text(outcome, "0B0") == "0B0 20-22");
-  CHECK(span_text(outcome, "0REDUCE0") == "0REDUCE0 22-26");
+  check_spans(outcome,
+              {"1GATHER0 4-8", "1F0 8-10", "1REDUCE0 12-18", "0B0 20-22", "0REDUCE0 22-26"});
 }
 
 TEST_CASE("written communication: a rank waits for a reduction where its wait is") {
   const Outcome outcome = simulated(
       sharded("0UNSHARD,1UNSHARD,0F0,1F0,1B0,1REDUCE_GRAD,1WAIT_REDUCE_GRAD,0B0,0REDUCE_GRAD,"
               "0WAIT_REDUCE_GRAD,0RESHARD,1RESHARD"));
-  CHECK(span_text(outcome, "1REDUCE0") == "1REDUCE0 8-10");
-  CHECK(span_text(outcome, "0B0") == "0B0 10-12");
+  check_spans(outcome, {"1REDUCE0 8-10", "0B0 10-12"});
 }
 
 TEST_CASE("written communication: weights that no action uses take time and no memory") {
@@ -314,8 +290,7 @@ TEST_CASE("written communication: weights that no action uses take time and no m
         sharded((begin + std::string("1UNSHARD,1F0,1B0,1REDUCE_GRAD,1RESHARD,0UNSHARD,0B0,0RESHARD,"
                                      "0REDUCE_GRAD"))
                     .c_str()));
-    CHECK(span_text(outcome, "0F0") == "0F0 2-4");
-    CHECK(span_text(outcome, "1F0") == "1F0 6-8");
+    check_spans(outcome, {"0F0 2-4", "1F0 6-8"});
     CHECK(most_held(outcome) == 8);
   }
 }
@@ -326,7 +301,7 @@ TEST_CASE("written communication: a rank may wait for weights before which nothi
       "0RESHARD");
   system.stages[1].parameter_bytes = 20;
   const Outcome outcome = simulated(system);
-  CHECK(span_text(outcome, "1F0") == "1F0 12-14");
+  check_spans(outcome, {"1F0 12-14"});
   CHECK(causes_text(outcome.report.ranks[0].idle_by_cause) == "warmup 2 drain 10 transfer 8");
 }
 

@@ -18,12 +18,8 @@ System pipeline(const char* csv, Recomputing recomputing) {
 
 /// What a rank does, with the times: "0F0 0-1, 0R0 …".
 std::string recomputation_row_text(const Outcome& outcome, std::uint32_t rank) {
-  std::string text;
-  for (TaskId task = 0; task < outcome.plan.tasks(); ++task) {
-    if (outcome.plan.class_of(task).resource != rank) continue;
-    text += (text.empty() ? "" : ", ") + span_text(outcome, task_text(outcome.plan, task));
-  }
-  return text;
+  return spans_text(outcome,
+                    [&](TaskId task) { return outcome.plan.class_of(task).resource == rank; });
 }
 
 }  // namespace

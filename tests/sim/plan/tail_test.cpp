@@ -25,13 +25,10 @@ System tail_pipeline(double parameter_bytes, Tail tail, Training training) {
 
 /// The tail of an outcome: "1REDUCE1 7-9, …", in the order of the plan.
 std::string tail_text(const Outcome& outcome) {
-  std::string text;
-  for (TaskId task = 0; task < outcome.plan.tasks(); ++task) {
+  return spans_text(outcome, [&](TaskId task) {
     const Pass pass = outcome.plan.class_of(task).pass;
-    if (!is_tail(pass) && pass != Pass::update) continue;
-    text += (text.empty() ? "" : ", ") + span_text(outcome, task_text(outcome.plan, task));
-  }
-  return text;
+    return is_tail(pass) || pass == Pass::update;
+  });
 }
 
 }  // namespace
@@ -223,10 +220,7 @@ TEST_CASE("ranks that hold the same stage update when the parts of all of them h
   system.placement = Placement::given(3, {{Rank{0}}, {Rank{1}, Rank{2}}}, {{Stage{0}, Stage{1}}});
   system.schedule = order_of("0F0,0F1,0B0,0B1\n1F0,1B0\n1F1,1B1");
   const Outcome outcome = simulated(system);
-  CHECK(span_text(outcome, "1REDUCE0") == "1REDUCE0 4-8");
-  CHECK(span_text(outcome, "1REDUCE1") == "1REDUCE1 5-9");
-  CHECK(span_text(outcome, "1U0") == "1U0 9-10");
-  CHECK(span_text(outcome, "1U1") == "1U1 9-10");
+  check_spans(outcome, {"1REDUCE0 4-8", "1REDUCE1 5-9", "1U0 9-10", "1U1 9-10"});
   const TaskId sum = task_of(outcome.plan, "1REDUCE1");
   CHECK(text(outcome.plan.link(outcome.plan.class_of(sum).resource)) == "2>1");
 }

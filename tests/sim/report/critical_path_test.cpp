@@ -110,12 +110,11 @@ TEST_CASE("what a rank sent in front of its last action holds it up no more") {
   System system = in_pairs({0, 1}, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1", 1, 1);
   for (Layer& stage : system.stages) stage.backward_us = 1;
   system.hardware.latency_us = 10;
-  const Conditions conditions{.blocking_sends = true};
-  const Plan plan = lowered(system);
-  Costs costs = priced(system, plan);
-  costs.issue = from_us(10);
-  const Timeline timeline = timeline_of(simulate({plan, costs, conditions}));
-  CHECK(path_text(plan, critical_path(plan, costs, timeline, conditions)) ==
+  PricedPlan all = priced(system);
+  all.conditions.blocking_sends = true;
+  all.costs.issue = from_us(10);
+  const Timeline timeline = timeline_of(simulate(all));
+  CHECK(path_text(all.plan, critical_path(all.plan, all.costs, timeline, all.conditions)) ==
         "0F0 0-11 (launch 10), 0SEND_F0 11-12, 0F1 12-21 (launch 8), 0SEND_F1 21-32, 1F1 32-33, "
         "1B1 33-41 (launch 7), 1SEND_B1 41-52, 0B1 52-53");
 }

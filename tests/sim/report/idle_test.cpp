@@ -47,9 +47,7 @@ TEST_CASE("a gap for what was away is split along its whole way, out and back") 
   row.insert(row.begin() + 1, {Action(Pass::evict, Stage{0}, Microbatch{0}),
                                Action(Pass::load, Stage{0}, Microbatch{0})});
   const Outcome outcome = simulated(system);
-  CHECK(span_text(outcome, "0SEND_E0") == "0SEND_E0 1-5");
-  CHECK(span_text(outcome, "0SEND_L0") == "0SEND_L0 5-9");
-  CHECK(span_text(outcome, "0B0") == "0B0 9-11");
+  check_spans(outcome, {"0SEND_E0 1-5", "0SEND_L0 5-9", "0B0 9-11"});
   const std::vector<IdleGap> gaps = idle_gaps(outcome.plan, outcome.timeline);
   REQUIRE(gaps.size() == 1);
   CHECK(gap_text(outcome.plan, gaps[0]) ==

@@ -64,11 +64,9 @@ void assert_runs_as_simulated(PricedPlan plan) {
 }
 
 /// Ranks of one machine whose tensors all cross one link.
-Job over_one_link(const char* schedule, Sharing sharing) {
-  PricedPlan all = priced(system_of(*find_named(schedule_entries(), schedule), 4, 8));
-  all.conditions.network = {.links = {{"spine", 1e9, 0}}, .routes = {}, .sharing = sharing};
-  all.conditions.network.routes.assign(all.plan.links.size(), {0});
-  return job_of(std::move(all), quick);
+Job job_over_one_link(const char* schedule, Sharing sharing) {
+  const System system = system_of(*find_named(schedule_entries(), schedule), 4, 8);
+  return job_of(over_one_link(priced(system), sharing), quick);
 }
 
 }  // namespace
@@ -102,7 +100,7 @@ TEST_CASE("cpu_logical: every schedule runs over one link that all ranks share")
   for (const ScheduleEntry* entry : schedule_entries()) {
     for (const Sharing sharing : {Sharing::fifo, Sharing::fair}) {
       CAPTURE(entry->name);
-      const Job job = over_one_link(entry->name.data(), sharing);
+      const Job job = job_over_one_link(entry->name.data(), sharing);
       REQUIRE_FALSE(cpu_logical().obstacle(job.priced));
       const Timeline timeline = logical_run(job);
       CHECK(differences(job, timeline) == 0);
@@ -112,7 +110,7 @@ TEST_CASE("cpu_logical: every schedule runs over one link that all ranks share")
 
 // The spine carries one tensor at a time in fifo order, whoever sends it.
 TEST_CASE("cpu_logical: tensors that share a link in fifo order do not overlap") {
-  const Job job = over_one_link("gpipe", Sharing::fifo);
+  const Job job = job_over_one_link("gpipe", Sharing::fifo);
   const Timeline timeline = logical_run(job);
   std::vector<std::pair<Time, Time>> held;
   for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
@@ -270,7 +268,7 @@ TEST_CASE("data replicas of random plans run as they are simulated, and alike ta
 }
 
 TEST_CASE("cpu_logical: a deadlock behind a shared link is found with all who wait") {
-  Job job = over_one_link("1f1b", Sharing::fair);
+  Job job = job_over_one_link("1f1b", Sharing::fair);
   job.priced.plan.input[task_of(job.priced.plan, "2SEND_F3")] = task_of(job.priced.plan, "2B7");
   const Standstill halt = halt_of(job);
   CHECK(halt.kind == "deadlock");

@@ -11,10 +11,7 @@ namespace {
 
 /// Rank 0 sends to 1 and rank 2 to 3 over one link that both share; a tensor takes 4 us alone.
 PricedPlan two_pairs(Sharing sharing) {
-  PricedPlan all = priced(in_pairs({0, 1, 2, 3}, "0F0\n1F0\n2F1\n3F1"));
-  all.conditions.network = {.links = {{"spine", 1e9, 0}}, .routes = {}, .sharing = sharing};
-  all.conditions.network.routes.assign(all.plan.links.size(), {0});
-  return all;
+  return over_one_link(priced(in_pairs({0, 1, 2, 3}, "0F0\n1F0\n2F1\n3F1")), sharing);
 }
 
 /// What ranks 1 and 3 are told when 0 sends at 1 us and 2 at `second_us`, after 2 threads have
