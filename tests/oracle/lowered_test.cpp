@@ -6,10 +6,8 @@
 
 #include "experiments/input/orders/order_check.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
-#include "schedules/registry.hpp"
-#include "sim/base/named.hpp"
 #include "tests/oracle/recorded_file.hpp"
-#include "tests/support/system.hpp"
+#include "tests/support/ruled_system.hpp"
 
 // Orders of the folder `orders` that a rule must lower to cell by cell, and searched orders that a
 // rule need not equal, but must not be worse than.
@@ -57,18 +55,7 @@ std::string first_difference(const Rows& made, const Rows& recorded) {
   return "";
 }
 
-struct Sizes {
-  std::uint32_t ranks, chunks, microbatches;
-};
 Sizes sizes_of(const json& entry) { return {entry["p"], entry["v"], entry["m"]}; }
-
-System system_of(std::string_view name, const Sizes& sizes) {
-  const ScheduleEntry& rule = *find_named(schedule_entries(), name);
-  System system{rule.place(sizes.ranks, sizes.chunks), {}, {}};
-  system.schedule = make_schedule(rule, system.placement, {sizes.microbatches, {}});
-  system.stages.assign(std::size_t{sizes.ranks} * sizes.chunks, stage_of(1, 1, 1));
-  return system;
-}
 
 /// The rule of a recorded family, or "". In all of the lowered ones PyTorch's groups hold p.
 std::string rule_of(const json& entry, const std::map<std::string, std::string>& rules) {
@@ -92,7 +79,7 @@ TEST_CASE("rules lower to the orders with communication that PyTorch makes of th
     const std::string name = rule_of(entry, rules);
     if (name.empty()) continue;
     const std::string file = entry["file"];
-    const System system = system_of(name, sizes_of(entry));
+    const System system = system_of(name, sizes_of(entry), stage_of(1, 1, 1));
     const bool fsdp = entry["variant"] == "fsdp";
     // Overlap cells without REDUCE_GRAD: no release lowers so.
     if (!fsdp && name == "dualpipev") continue;

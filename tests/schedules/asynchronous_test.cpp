@@ -3,21 +3,17 @@
 
 #include <algorithm>
 
-#include "schedules/registry.hpp"
-#include "sim/base/named.hpp"
 #include "sim/order/weight_versions.hpp"
 #include "sim/report/idle.hpp"
 #include "sim/report/report.hpp"
 #include "tests/support/refusal.hpp"
-#include "tests/support/system.hpp"
+#include "tests/support/ruled_system.hpp"
 
 // Schedules without a flush: what versions they hold, how old gradients get, and how quickly they
 // go on once they are full.
 
 namespace penstock::testing {
 namespace {
-
-using Settings = std::map<std::string, std::string, std::less<>>;
 
 /// A chain whose stages have so many replicas, on ranks one after the other.
 Placement replicated(const std::vector<std::uint32_t>& replicas) {
@@ -33,8 +29,8 @@ Placement replicated(const std::vector<std::uint32_t>& replicas) {
 }
 
 Schedule order(std::string_view name, const Placement& placement, std::uint32_t microbatches,
-               const Settings& settings = {}) {
-  return make_schedule(*find_named(schedule_entries(), name), placement, {microbatches, settings});
+               const CatalogueSettings& settings = {}) {
+  return make_schedule(rule(name), placement, {microbatches, settings});
 }
 
 std::string row_text(const Schedule& schedule, std::uint32_t rank) {
@@ -57,7 +53,7 @@ std::optional<double> steady_us(const Replicated& system) {
   return steady_interval_us(outcome.plan, outcome.timeline);
 }
 
-std::string refusal(const Placement& placement, const Settings& settings) {
+std::string refusal(const Placement& placement, const CatalogueSettings& settings) {
   return refused_with<RuleError>([&] { order("pipedream-2bw", placement, 8, settings); });
 }
 
@@ -124,8 +120,8 @@ TEST_CASE("pipedream-2bw never asks for a version that is missing yet, with the 
   for (const std::uint32_t p : {2U, 3U, 5U, 8U}) {
     for (const std::uint32_t versions : {2U, 3U, 4U}) {
       const std::uint32_t group = std::max(1U, (p - 1 + versions - 2) / (versions - 1));
-      const Settings settings{{"versions", std::to_string(versions)},
-                              {"group", std::to_string(group)}};
+      const CatalogueSettings settings{{"versions", std::to_string(versions)},
+                                       {"group", std::to_string(group)}};
       const Schedule schedule = order("pipedream-2bw", Placement::loop(p, 1), 40, settings);
       for (Rank rank : Numbers<Rank>(p)) {
         std::uint32_t updates = 0;

@@ -12,41 +12,27 @@
 #include "experiments/measure/reproduction/formula.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/named.hpp"
 #include "sim/order/order_fault.hpp"
 #include "sim/order/schedule.hpp"
 #include "sim/plan/lower.hpp"
-#include "tests/support/system.hpp"
+#include "tests/support/ruled_system.hpp"
 
 namespace penstock::testing {
 namespace {
 
-struct LawsSizes {
-  std::uint32_t ranks;
-  std::uint32_t chunks;
-  std::uint32_t microbatches;
-};
-
-using LawsSettings = std::map<std::string, std::string, std::less<>>;
-
 /// A rule at work on equal stages, or nothing where it does not allow the sizes.
-std::optional<System> laws_system_of(const ScheduleEntry& entry, LawsSizes sizes,
-                                     const Layer& stage, const LawsSettings& settings = {}) {
-  System system;
+std::optional<System> allowed_system_of(std::string_view name, Sizes sizes, const Layer& stage,
+                                        const CatalogueSettings& settings = {}) {
   try {
-    system.placement = entry.place(sizes.ranks, sizes.chunks);
-    system.schedule = make_schedule(entry, system.placement, {sizes.microbatches, settings});
+    return system_of(name, sizes, stage, settings);
   } catch (const RuleError&) {
     return std::nullopt;
   }
-  system.stages.assign(system.placement.chains().front().size(), stage);
-  return system;
 }
 
-System named(const char* name, LawsSizes sizes, double forward_us, double backward_us,
+System named(const char* name, Sizes sizes, double forward_us, double backward_us,
              double transfer_us = 0) {
-  const ScheduleEntry& entry = *find_named(schedule_entries(), name);
-  System system = *laws_system_of(entry, sizes, stage_of(forward_us, backward_us));
+  System system = system_of(name, sizes, stage_of(forward_us, backward_us));
   system.hardware = delay(transfer_us);
   return system;
 }
@@ -79,13 +65,13 @@ void for_each_rule(Visitor visit) {
     for (const std::uint32_t p : {1U, 2U, 3U, 4U, 6U, 8U}) {
       for (const std::uint32_t v : {1U, 2U, 3U, 4U}) {
         for (const std::uint32_t m : {1U, 2U, 3U, 4U, 6U, 8U, 12U, 16U, 32U}) {
-          const auto system = laws_system_of(*entry, {p, v, m}, equal_stage());
+          const auto system = allowed_system_of(entry->name, {p, v, m}, equal_stage());
           if (!system) continue;
           ++allowed;
           CAPTURE(p);
           CAPTURE(v);
           CAPTURE(m);
-          visit(*entry, LawsSizes{p, v, m}, *system);
+          visit(*entry, Sizes{p, v, m}, *system);
         }
       }
     }
@@ -119,7 +105,7 @@ bool peak_fits(std::string_view peak, std::uint32_t held, const Names& values) {
 }  // namespace
 
 TEST_CASE("every rule gives orders that are complete, without faults and free of deadlock") {
-  for_each_rule([](const ScheduleEntry&, LawsSizes sizes, const System& system) {
+  for_each_rule([](const ScheduleEntry&, Sizes sizes, const System& system) {
     const auto fault = find_order_fault(system.schedule, system.placement);
     if (fault) FAIL(fault->text);
     // Sequence-sliced rules number slices: a multiple of the microbatches.
@@ -139,11 +125,12 @@ TEST_CASE("with every value of every option that a rule takes, its orders are so
       CAPTURE(option.name);
       std::set<std::string> taken;
       for (const std::string& value : values_of(option)) {
-        const LawsSettings settings{{std::string(option.name), value}};
+        const CatalogueSettings settings{{std::string(option.name), value}};
         for (const std::uint32_t p : {1U, 2U, 4U}) {
           for (const std::uint32_t m : {1U, 2U, 4U, 6U, 8U}) {
             for (const std::uint32_t v : {1U, 2U, 4U}) {
-              const auto system = laws_system_of(*entry, {p, v, m}, equal_stage(), settings);
+              const auto system =
+                  allowed_system_of(entry->name, {p, v, m}, equal_stage(), settings);
               if (!system) continue;
               taken.insert(value);
               CAPTURE(value);
@@ -158,7 +145,7 @@ TEST_CASE("with every value of every option that a rule takes, its orders are so
 }
 
 TEST_CASE("no rule is quicker than its busiest rank, nor than one microbatch through all stages") {
-  for_each_rule([](const ScheduleEntry&, LawsSizes, const System& system) {
+  for_each_rule([](const ScheduleEntry&, Sizes, const System& system) {
     const Outcome outcome = simulated(system);
     const Time f = from_us(1);
     bool backward = false;
@@ -174,7 +161,7 @@ TEST_CASE("no rule is quicker than its busiest rank, nor than one microbatch thr
 }
 
 TEST_CASE("the closed form of every rule's bubble is what its order comes to") {
-  for_each_rule([](const ScheduleEntry& entry, LawsSizes sizes, const System& system) {
+  for_each_rule([](const ScheduleEntry& entry, Sizes sizes, const System& system) {
     if (entry.bubble_of_makespan == nullptr) return;
     const double closed = entry.bubble_of_makespan(sizes.ranks, sizes.chunks, sizes.microbatches);
     if (std::isnan(closed)) return;
@@ -183,7 +170,7 @@ TEST_CASE("the closed form of every rule's bubble is what its order comes to") {
 }
 
 TEST_CASE("every rule holds as many activations as `penstock list schedules` says") {
-  for_each_rule([](const ScheduleEntry& entry, LawsSizes sizes, const System& system) {
+  for_each_rule([](const ScheduleEntry& entry, Sizes sizes, const System& system) {
     const std::vector<RankReport> ranks = simulated(system).report.ranks;
     const auto [p, v, m] = sizes;
     for (std::uint32_t r = 0; r < p; ++r) {
@@ -212,7 +199,7 @@ TEST_CASE("delays cost gpipe 2(p-1)c once, and 1f1b again and again") {
   // p = 4, m = 16, f = 1, b = 2: both take (16+3)*3 = 57 without delays. At c = 0.5 gpipe pays
   // 2*3*0.5 = 3 more; plain 1f1b has only p in flight, and a round trip is 4*3 + 3 = 15 for
   // every 4.
-  const LawsSizes sizes{4, 1, 16};
+  const Sizes sizes{4, 1, 16};
   CHECK(makespan_us(named("gpipe", sizes, 1, 2, 0)) == 57);
   CHECK(makespan_us(named("1f1b", sizes, 1, 2, 0)) == 57);
   CHECK(makespan_us(named("gpipe", sizes, 1, 2, 0.5)) == 60);
@@ -231,7 +218,6 @@ TEST_CASE(
 }
 
 TEST_CASE("interleaved-1f1b allows exactly the groups of its rule, each with the same bubble") {
-  const ScheduleEntry& entry = *find_named(schedule_entries(), "interleaved-1f1b");
   for (const std::uint32_t p : {1U, 2U, 3U, 4U}) {
     for (const std::uint32_t v : {1U, 2U, 3U}) {
       for (std::uint32_t m = 1; m <= 13; ++m) {
@@ -240,8 +226,8 @@ TEST_CASE("interleaved-1f1b allows exactly the groups of its rule, each with the
           CAPTURE(v);
           CAPTURE(m);
           CAPTURE(group);
-          const auto system =
-              laws_system_of(entry, {p, v, m}, stage_of(1, 2), {{"group", std::to_string(group)}});
+          const auto system = allowed_system_of("interleaved-1f1b", {p, v, m}, stage_of(1, 2),
+                                                {{"group", std::to_string(group)}});
           const bool legal =
               m < p ? group == m : group >= p && group <= m && (m % group == 0 || m % group >= p);
           REQUIRE(system.has_value() == legal);
@@ -250,29 +236,10 @@ TEST_CASE("interleaved-1f1b allows exactly the groups of its rule, each with the
           // Each rank works m v (f+b), and waits (p-1)(f+b) of one chunk.
           if (m >= p) REQUIRE(to_us(outcome.report.makespan) == (m * v + p - 1) * 3);
           for (std::uint32_t r = 0; r < p; ++r) {
-            REQUIRE(peak_fits(entry.peak, outcome.report.ranks[r].peak_activations,
+            REQUIRE(peak_fits(rule("interleaved-1f1b").peak,
+                              outcome.report.ranks[r].peak_activations,
                               {{"p", p}, {"v", v}, {"m", m}, {"r", r}, {"group", group}}));
           }
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("seq-1f1b takes (mk+p-1)(f+b) of one slice and holds min(mk, p-1-r+k) of them") {
-  const ScheduleEntry* entry = find_named(schedule_entries(), "seq-1f1b");
-  for (const std::uint32_t p : {1U, 2U, 4U}) {
-    for (const std::uint32_t m : {1U, 3U, 8U}) {
-      for (const std::uint32_t k : {1U, 2U, 4U}) {
-        CAPTURE(p);
-        CAPTURE(m);
-        CAPTURE(k);
-        const LawsSettings slices{{"slices", std::to_string(k)}};
-        const Outcome outcome =
-            simulated(*laws_system_of(*entry, {p, 1, m}, stage_of(1, 2), slices));
-        REQUIRE(to_us(outcome.report.makespan) == (m * k + p - 1) * 3);
-        for (std::uint32_t r = 0; r < p; ++r) {
-          REQUIRE(outcome.report.ranks[r].peak_activations == std::min(m * k, p - 1 - r + k));
         }
       }
     }
@@ -283,9 +250,8 @@ TEST_CASE("gpipe takes as long in either order of its backwards, with unequal st
   // All forwards come first, so which microbatch the k-th backward is of does not matter. Stages
   // (1, 2) and (3, 4), m = 3: rank 1 works without a pause from 1 to 22, and rank 0 ends with one B
   // of 2.
-  const ScheduleEntry& gpipe = *find_named(schedule_entries(), "gpipe");
   for (const char* order : {"ascending", "descending"}) {
-    System system = *laws_system_of(gpipe, {2, 1, 3}, stage_of(1, 2), {{"backward_order", order}});
+    System system = system_of("gpipe", {2, 1, 3}, stage_of(1, 2), {{"backward_order", order}});
     CHECK(makespan_us(system) == 12);
     system.stages.back() = stage_of(3, 4);
     CHECK(makespan_us(system) == 24);

@@ -117,7 +117,7 @@ TEST_CASE("rules refuse stages that do not lie where they need them") {
         catalogue_refusal(name, vee) ==
         fmt::format("{} needs two copies of the model in opposite directions of the ranks", name));
   }
-  for (const char* name : {"1f1b", "eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2", "pipedream",
+  for (const char* name : {"gpipe", "1f1b", "eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2", "pipedream",
                            "pipedream-2bw", "bpipe"}) {
     CHECK(catalogue_refusal(name, loop) ==
           fmt::format("rank 0 holds several stages; {} needs one per rank", name));
@@ -127,7 +127,7 @@ TEST_CASE("rules refuse stages that do not lie where they need them") {
 TEST_CASE("rules that are defined for one replica of a stage refuse several") {
   const Placement placement =
       Placement::given(3, {{Rank{0}}, {Rank{1}, Rank{2}}}, {{Stage{0}, Stage{1}}});
-  for (const char* name : {"eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2", "interleaved-1f1b",
+  for (const char* name : {"1f1b", "eager-1f1b", "seq-1f1b", "zb-h1", "zb-h2", "interleaved-1f1b",
                            "interleaved-zb", "looped-bfs", "pipedream-2bw", "bpipe"}) {
     CHECK(catalogue_refusal(name, placement) ==
           fmt::format("stage 1 has 2 replicas; {} supports one", name));
@@ -139,12 +139,18 @@ TEST_CASE("options that a rule does not take, or values that an option cannot ha
         "unknown option \"group\"; 1f1b takes no options");
   CHECK(catalogue_refusal("hanayo", {4, 2, 8}, {{"slices", "4"}}) ==
         "unknown option \"slices\"; hanayo takes waves");
-  for (const char* value : {"0", "-1", "two", "2x", ""}) {
+  for (const char* value :
+       {"0", "-1", "+4", "4.0", "4 ", " 4", "two", "2x", "0x4", "99999999999", ""}) {
     CHECK(catalogue_refusal("seq-1f1b", {4, 1, 8}, {{"slices", value}}) ==
           fmt::format("slices is \"{}\": must be a positive whole number", value));
   }
   CHECK(catalogue_refusal("chimera", {4, 2, 8}, {{"remedy", "hope"}}) ==
         "remedy is \"hope\": must be one of none, forward-doubling, backward-halving");
+}
+
+TEST_CASE("orders beyond the limit are refused before they are made") {
+  CHECK(catalogue_refusal("1f1b", {16384, 1, 16'777'216}) ==
+        "16384 stages times 16777216 microbatches are too many: at most 100000000 actions");
 }
 
 TEST_CASE("what the catalogue says of chunks, copies and slices is what the rules make") {

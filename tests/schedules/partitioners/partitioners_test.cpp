@@ -22,6 +22,13 @@ CutProblem equal_layers(std::uint32_t layers, std::uint32_t stages) {
   return problem;
 }
 
+/// What two ranks hold that run four microbatches in the order of a rule.
+std::vector<RankHolds> of_rule(const char* name, std::uint32_t chunks) {
+  const ScheduleEntry& rule = *find_named(schedule_entries(), name);
+  const Placement placement = rule.place(2, chunks);
+  return holds_of(make_schedule(rule, placement, {4, {}}), placement);
+}
+
 /// Stages hold every layer once, with all that a layer reads in its own or an earlier stage.
 void check_stages(const CutProblem& problem, const Cut& cut) {
   std::vector<std::uint32_t> stage_of(problem.size(), UINT32_MAX);
@@ -84,11 +91,6 @@ TEST_CASE("every partitioner gives the same cut each time, with transfers and a 
 // 1F1B on two ranks: two microbatches and one. In zb-v each rank has two stages, the last of them
 // on rank 0. One of three replicas of a stage has every third microbatch.
 TEST_CASE("what ranks hold is counted in the order of their rows") {
-  const auto of_rule = [](const char* name, std::uint32_t chunks) {
-    const ScheduleEntry& rule = *find_named(schedule_entries(), name);
-    const Placement placement = rule.place(2, chunks);
-    return holds_of(make_schedule(rule, placement, {4, {}}), placement);
-  };
   using Moments = std::vector<std::vector<std::uint32_t>>;
   const auto plain = of_rule("1f1b", 1);
   CHECK(plain[0].most.front() == Moments{{2}});
@@ -118,13 +120,8 @@ TEST_CASE("what ranks hold is counted in the order of their rows") {
 // PipeDream on two ranks: the first one runs its third forward with the weights of its first
 // update, while its second microbatch still needs those before it.
 TEST_CASE("ranks keep the weight versions of an asynchronous order") {
-  const auto older_of = [](const char* name) {
-    const ScheduleEntry& rule = *find_named(schedule_entries(), name);
-    const Placement placement = rule.place(2, 1);
-    return most_older(holds_of(make_schedule(rule, placement, {4, {}}), placement));
-  };
-  CHECK(older_of("pipedream") == std::vector<std::uint32_t>{1, 0});
-  CHECK(older_of("1f1b") == std::vector<std::uint32_t>{0, 0});
+  CHECK(most_older(of_rule("pipedream", 1)) == std::vector<std::uint32_t>{1, 0});
+  CHECK(most_older(of_rule("1f1b", 1)) == std::vector<std::uint32_t>{0, 0});
 }
 
 TEST_CASE("a capacity that no cut keeps is a finding that says what is needed") {

@@ -6,14 +6,13 @@
 #include <algorithm>
 
 #include "experiments/input/formats/traces/trace_events.hpp"
-#include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/named.hpp"
 #include "sim/order/order_fault.hpp"
 #include "sim/timeline/timeline_file.hpp"
 #include "tests/support/naive_run.hpp"
 #include "tests/support/random_system.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/ruled_system.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -34,12 +33,9 @@ std::string refusal(const Schedule& schedule) {
   return refused_with<RuleError>([&] { offloaded(schedule, {.keep = 2}); });
 }
 
-System pipeline(const char* rule, std::uint32_t ranks, std::uint32_t microbatches,
+System pipeline(const char* name, std::uint32_t ranks, std::uint32_t microbatches,
                 const Layer& stage = stage_of(1, 2)) {
-  const Placement placement = Placement::loop(ranks, 1);
-  return {placement,
-          make_schedule(*find_named(schedule_entries(), rule), placement, {microbatches, {}}),
-          std::vector<Layer>(ranks, stage)};
+  return system_of(name, {ranks, 1, microbatches}, stage);
 }
 
 std::uint32_t most_held(const Report& report) {
