@@ -36,6 +36,10 @@ System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t 
   return system;
 }
 
+System system_of(std::string_view schedule, std::uint32_t ranks, std::uint32_t microbatches) {
+  return system_of(*find_named(schedule_entries(), schedule), ranks, microbatches);
+}
+
 System two_stages(std::string_view csv) {
   System system{Placement::loop(2, 1), order_of(csv), {stage_of(1, 2), stage_of(1, 2)}};
   for (Layer& stage : system.stages) stage.activation_bytes = 4096;

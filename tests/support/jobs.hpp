@@ -33,6 +33,7 @@ Measurement measured_by(Backend& backend, const Job& job, const MeasuringPlan& m
 
 /// A catalogue order over unequal stages, with tensors of 4 kB that queue on slow links.
 System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches);
+System system_of(std::string_view schedule, std::uint32_t ranks, std::uint32_t microbatches);
 
 /// An order of two ranks in which F takes 1 us and B 2 us.
 System two_stages(std::string_view csv);

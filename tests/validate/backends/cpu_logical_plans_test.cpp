@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
-#include "sim/base/named.hpp"
 #include "sim/costs/chance.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/plan/lower.hpp"
@@ -65,7 +64,7 @@ void assert_runs_as_simulated(PricedPlan plan) {
 
 /// Ranks of one machine whose tensors all cross one link.
 Job job_over_one_link(const char* schedule, Sharing sharing) {
-  const System system = system_of(*find_named(schedule_entries(), schedule), 4, 8);
+  const System system = system_of(schedule, 4, 8);
   return job_of(over_one_link(priced(system), sharing), quick);
 }
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "sim/base/named.hpp"
 #include "tests/support/jobs.hpp"
 #include "validate/job/recorder.hpp"
 #include "validate/job/run_errors.hpp"
@@ -53,7 +52,7 @@ TEST_CASE("cpu_logical: a tensor takes what the job says, behind the one before 
 // BPipe on 4 ranks with 8 microbatches: rank 0 puts out what rank 3 keeps for it.
 TEST_CASE(
     "cpu_logical: the evicted activation starts to come back when it is asked for and all there") {
-  const Job job = job_of(system_of(*find_named(schedule_entries(), "bpipe"), 4, 8));
+  const Job job = job_of(system_of("bpipe", 4, 8));
   const Timeline ran = logical_run(job);
   std::uint32_t returns = 0;
   for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
@@ -84,9 +83,8 @@ TEST_CASE("cpu_logical: an action is busy for longer when it is asked to") {
 }
 
 TEST_CASE("cpu_logical: too many ranks are in the way, and it says so") {
-  const ScheduleEntry& gpipe = *find_named(schedule_entries(), "gpipe");
-  CHECK_FALSE(cpu_logical().obstacle(priced(system_of(gpipe, 256, 1))));
-  const auto many = cpu_logical().obstacle(priced(system_of(gpipe, 257, 1)));
+  CHECK_FALSE(cpu_logical().obstacle(priced(system_of("gpipe", 256, 1))));
+  const auto many = cpu_logical().obstacle(priced(system_of("gpipe", 257, 1)));
   REQUIRE(many);
   CHECK(many->of_machine);
   CHECK(many->text == "257 ranks, one thread each; at most 256");

@@ -141,7 +141,7 @@ TEST_CASE("threads: a run after a fault starts afresh") {
 }
 
 TEST_CASE("cpu_realtime: more ranks than cores are in the way of this machine, not of the plan") {
-  const PricedPlan plan = priced(system_of(*find_named(schedule_entries(), "gpipe"), 256, 1));
+  const PricedPlan plan = priced(system_of("gpipe", 256, 1));
   const std::size_t usable = whole_cores(usable_cores());
   if (usable >= 256) return;
   const auto obstacle = backend("cpu_realtime").obstacle(plan);

@@ -5,10 +5,8 @@
 #include <cmath>
 #include <string>
 
-#include "schedules/registry.hpp"
-#include "sim/base/named.hpp"
+#include "tests/support/jobs.hpp"
 #include "tests/support/made_up_backend.hpp"
-#include "tests/support/system.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -16,19 +14,14 @@ namespace {
 /// A pipeline whose stages take so many microseconds for F, I and W each, a rank.
 Pipeline pipeline_of(const std::string& schedule, DataPart part, std::uint32_t ranks,
                      std::uint32_t microbatches, double us) {
-  const ScheduleEntry& entry = *find_named(schedule_entries(), schedule);
-  const ScheduleOptions options{microbatches, {}};
-  System system{.placement = entry.place(ranks, usual_chunks(entry, options)),
-                .schedule = {},
-                .stages = {},
-                .hardware = link(1, 1e9)};
-  system.schedule = make_schedule(entry, system.placement, options);
-  const std::size_t stages = system.placement.chains().front().size();
+  System system = system_of(schedule, ranks, microbatches);
+  system.hardware = link(1, 1e9);
+  const std::size_t stages = system.stages.size();
   for (std::size_t s = 0; s < stages; ++s) {
     const double share =
         us * ranks / static_cast<double>(stages) * (1 + 0.2 * static_cast<double>(s % 2));
-    system.stages.push_back(stage_of(share, share, share));
-    system.stages.back().activation_bytes = 2000;
+    system.stages[s] = stage_of(share, share, share);
+    system.stages[s].activation_bytes = 2000;
   }
   Pipeline pipeline{.name = schedule,
                     .family = "made up",

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "sim/base/named.hpp"
 #include "tests/support/gpu_recording.hpp"
 #include "tests/support/jobs.hpp"
 
@@ -9,7 +8,7 @@ namespace penstock::testing {
 // 1F1B on four ranks, over links on which tensors queue. Every task keeps its length; all but the
 // first begin 10 % of the makespan later.
 TEST_CASE("replay: a recording replays exactly, and time that no rule explains is an error") {
-  const Job job = job_of(system_of(*find_named(schedule_entries(), "1f1b"), 4, 8));
+  const Job job = job_of(system_of("1f1b", 4, 8));
   const Plan& plan = job.priced.plan;
   Recording recording = read_timeline(write_timeline(plan, logical_run(job), "1f1b"));
   CHECK(replayed_structure_error(recording) == 0);

@@ -24,15 +24,6 @@ namespace {
 
 constexpr double tolerance = 1e-10;
 
-/// A catalogue order over one layer or more a stage. Times are of no matter.
-System trained_system(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
-  const ScheduleOptions options{microbatches, {}};
-  System system{
-      .placement = entry.place(ranks, usual_chunks(entry, options)), .schedule = {}, .stages = {}};
-  system.schedule = make_schedule(entry, system.placement, options);
-  return system;
-}
-
 std::uint32_t slices_of(const ScheduleEntry& entry) {
   return entry.slices_for == nullptr ? 1 : entry.slices_for({});
 }
@@ -83,7 +74,7 @@ void check_all_schedules(const Layers& layers, const CellShape& shape, bool in_s
     if (slices_of(*entry) > 1 && !in_slices) continue;
     for (const std::uint32_t ranks : {2U, 4U}) {
       const std::uint32_t microbatches = 2 * ranks;
-      System system = trained_system(*entry, ranks, microbatches);
+      System system = system_of(*entry, ranks, microbatches);
       CellShape cell = shape;
       cell.slices = slices_of(*entry);
       JobLayers whole = *layered_job(system, layers, cell).layers;
@@ -120,9 +111,9 @@ TrainedNumbers right_for(const Job& job, std::uint32_t microbatches) {
 }
 
 /// A transformer on data replicas that reduce its gradients and update it.
-Job on_replicas(const ScheduleEntry& entry, std::uint32_t replicas, const Tail& tail,
+Job on_replicas(std::string_view schedule, std::uint32_t replicas, const Tail& tail,
                 StepRule step) {
-  System system = trained_system(entry, 2, 4);
+  System system = system_of(schedule, 2, 4);
   system.extras.tail = tail;
   const std::size_t stages = system.placement.chains().front().size();
   system.extras.tail.reduces.assign(stages, true);
@@ -156,7 +147,7 @@ TEST_CASE("training: replicas give the gradients and the step of one model on th
         for (const StepRule step : {StepRule::sgd, StepRule::adam}) {
           CAPTURE(name);
           CAPTURE(replicas);
-          const Job job = on_replicas(*find_named(schedule_entries(), name), replicas, tail, step);
+          const Job job = on_replicas(name, replicas, tail, step);
           const TrainedNumbers numbers = trained(job);
           CHECK(largest_error(numbers, right_after_step(job, 4 * replicas)) < tolerance);
           CHECK(numbers.copies_apart == 0);
@@ -167,7 +158,7 @@ TEST_CASE("training: replicas give the gradients and the step of one model on th
 }
 
 TEST_CASE("training: an update without the sums of one replica is found out") {
-  Job job = on_replicas(*find_named(schedule_entries(), "1f1b"), 2, {}, StepRule::sgd);
+  Job job = on_replicas("1f1b", 2, {}, StepRule::sgd);
   CHECK(largest_error(trained(job), right_after_step(job, 8)) < tolerance);
   Plan& plan = job.priced.plan;
   // Replica 0 leaves out what replica 1 has summed of stage 1.
@@ -176,7 +167,7 @@ TEST_CASE("training: an update without the sums of one replica is found out") {
 }
 
 TEST_CASE("training: replicas may be spread over processes, and train the same model") {
-  const Job job = on_replicas(*find_named(schedule_entries(), "1f1b"), 2, {}, StepRule::adam);
+  const Job job = on_replicas("1f1b", 2, {}, StepRule::adam);
   ProcessBackend backend(job, cpu_logical().make_part, 2);
   CHECK(std::holds_alternative<Timeline>(backend.run()));
   const TrainedNumbers numbers = backend.numbers().value();
@@ -243,7 +234,7 @@ TEST_CASE("training: replicas of a stage have weights of their own, and gradient
 }
 
 TEST_CASE("training: each iteration comes to the same numbers, updates or not") {
-  const System system = trained_system(*find_named(schedule_entries(), "pipedream"), 2, 4);
+  const System system = system_of("pipedream", 2, 4);
   const Job job = transformer_job(system);
   const auto backend = cpu_logical().make(job);
   REQUIRE(std::holds_alternative<Timeline>(backend->run()));
@@ -258,7 +249,7 @@ TEST_CASE("training: each iteration comes to the same numbers, updates or not") 
 TEST_CASE("training: real layers are timed as busy kernels are, with a structure error of zero") {
   for (const char* name : {"1f1b", "bpipe", "zb-h1", "seq-1f1b"}) {
     const ScheduleEntry& entry = *find_named(schedule_entries(), name);
-    const System system = trained_system(entry, 4, 8);
+    const System system = system_of(entry, 4, 8);
     CellShape shape = small_transformer_shape();
     shape.slices = slices_of(entry);
     const Job job = layered_job(system, small_transformer(), shape);
@@ -275,7 +266,7 @@ TEST_CASE("training: in real time the same model is trained") {
   const BackendEntry& realtime = *find_named(backend_entries(), "cpu_realtime");
   for (const char* name : {"1f1b", "interleaved-1f1b", "zb-v", "dualpipe"}) {
     CAPTURE(name);
-    const System system = trained_system(*find_named(schedule_entries(), name), 2, 4);
+    const System system = system_of(name, 2, 4);
     const Job job = transformer_job(system);
     if (const auto obstacle = realtime.obstacle(job.priced)) {
       MESSAGE("left out: " << obstacle->text);
@@ -319,7 +310,7 @@ TEST_CASE("training: a microbatch in another's place shows in the gradients") {
 
 // Model stages 1 and 2 in each other's place take tensors of the same size.
 TEST_CASE("training: a tensor of the wrong stage is a fault, and stages in the wrong order show") {
-  Job job = transformer_job(trained_system(*find_named(schedule_entries(), "gpipe"), 4, 2));
+  Job job = transformer_job(system_of("gpipe", 4, 2));
   const TrainedNumbers right = right_for(job, 2);
   CHECK(largest_error(trained(job), right) < tolerance);
   Job tied_wrongly = job;
@@ -334,7 +325,7 @@ TEST_CASE("training: a tensor of the wrong stage is a fault, and stages in the w
 // Groups of 4 see the version before the newest. Of the last group, the first forwards run before
 // the update of the group in front.
 TEST_CASE("training: weights of the wrong version show in the gradients, or are not there") {
-  const System groups = trained_system(*find_named(schedule_entries(), "pipedream-2bw"), 4, 12);
+  const System groups = system_of("pipedream-2bw", 4, 12);
   Job job = transformer_job(groups);
   const std::vector<StatedVersions> versions(4, {1, 4, 1});
   const TrainedNumbers right = reference_numbers(*job.layers, first_numbers(12), true, versions);

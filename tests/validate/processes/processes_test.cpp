@@ -35,9 +35,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-Job four_ranks(const JobLength& length = quick) {
-  return job_of(system_of(*find_named(schedule_entries(), "1f1b"), 4, 8), length);
-}
+Job four_ranks(const JobLength& length = quick) { return job_of(system_of("1f1b", 4, 8), length); }
 
 /// Some seconds of work in all.
 Job long_job() { return four_ranks({.mean_action_ns = 50'000'000, .most_work_ns = 4'000'000'000}); }
@@ -160,7 +158,7 @@ TEST_CASE("processes: a measured run says that it was in several, over TCP") {
 TEST_CASE("processes: spread over them, an order trains the same model") {
   for (const char* name : {"1f1b", "zb-v", "dualpipe", "pipedream"}) {
     CAPTURE(std::string(name));
-    const System system = system_of(*find_named(schedule_entries(), name), 4, 8);
+    const System system = system_of(name, 4, 8);
     const Job job = layered_job(system, small_transformer(), small_transformer_shape());
     const auto threads = cpu_logical().make(job);
     CHECK(std::holds_alternative<Timeline>(threads->run()));
@@ -194,7 +192,7 @@ TEST_CASE("processes: what they measure alike is told once, and what differs by 
 // nothing begins before what it needs has ended is.
 TEST_CASE("processes: in real time no action begins before its inputs, of whatever process") {
   const BackendEntry& timed = *find_named(backend_entries(), "cpu_timed");
-  const Job job = job_of(system_of(*find_named(schedule_entries(), "zb-h1"), 4, 8));
+  const Job job = job_of(system_of("zb-h1", 4, 8));
   ProcessBackend backend(job, timed.make_part, 2);
   const auto profile = backend.profile();
   for (std::uint32_t work = 0; work < profile.size(); ++work) {

@@ -11,7 +11,6 @@
 #include "experiments/input/orders/torch_comms.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/named.hpp"
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/refusal.hpp"
@@ -31,9 +30,7 @@ Job job_for_gpu(const System& system) {
   return job_of(system, gpu_job_length(system.placement.ranks()));
 }
 
-Job one_f_one_b_job() {
-  return job_for_gpu(system_of(*find_named(schedule_entries(), "1f1b"), 4, 8));
-}
+Job one_f_one_b_job() { return job_for_gpu(system_of("1f1b", 4, 8)); }
 
 /// Runs a job twice on a fake GPU, and tells why that says nothing.
 std::string why_no_score(const FakeGpu& gpu, const Job& job) {
@@ -85,7 +82,7 @@ TEST_CASE("gpu backend: communication as written runs, with errors of zero") {
   for (const char* name : {"1f1b", "interleaved-1f1b", "zb-h1"}) {
     for (const GpuOrdering ordering : orderings) {
       CAPTURE(name);
-      System system = system_of(*find_named(schedule_entries(), name), 4, 8);
+      System system = system_of(name, 4, 8);
       Communication& comms = system.extras.communication;
       comms.rows = read_torch_csv(write_torch_comms(system.schedule, system.placement, {})).comms;
       const FakeGpu gpu;
@@ -203,7 +200,7 @@ TEST_CASE("gpu backend: one action at a time, the share that the host issued is 
   static decltype(GpuCalls::launch_action) launch;
   const FakeGpu gpu;
   GpuCalls calls = gpu.calls();
-  const System system = system_of(*find_named(schedule_entries(), "1f1b"), 2, 4);
+  const System system = system_of("1f1b", 2, 4);
   const auto host_effect = [&](std::int64_t action_ns) {
     const Job job = job_of(system, {.mean_action_ns = action_ns, .least_work_ns = 0});
     const auto backend = make_gpu_backend(job, GpuOrdering::one_by_one, calls);
@@ -232,8 +229,7 @@ TEST_CASE("gpu backend: actions of layers have errors of zero, and the run says 
       FakeGpu gpu;
       gpu.most_work = 0;
       const GpuCalls calls = gpu.calls();
-      Job job = job_of(system_of(*find_named(schedule_entries(), "zb-h1"), 2, 4),
-                       {.mean_action_ns = 4000, .least_work_ns = 0});
+      Job job = job_of(system_of("zb-h1", 2, 4), {.mean_action_ns = 4000, .least_work_ns = 0});
       job.device.work = work;
       const auto backend = make_gpu_backend(job, ordering, calls, tiny_layers);
       const RunErrors errors =
@@ -281,12 +277,10 @@ TEST_CASE("gpu backend: the store knows by which keys GPUs and their shares diff
 // in nobody's way.
 TEST_CASE("gpu backend: with more streams than hardware queues, nothing is said of errors") {
   FakeGpu gpu;
-  CHECK(
-      why_no_score(gpu, job_for_gpu(system_of(*find_named(schedule_entries(), "1f1b"), 16, 16))) ==
-      "47 streams share 32 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most 32), so tasks "
-      "wait for unrelated ones");
-  CHECK(why_no_score(gpu, job_for_gpu(system_of(*find_named(schedule_entries(), "1f1b"), 8, 8))) ==
-        "");
+  CHECK(why_no_score(gpu, job_for_gpu(system_of("1f1b", 16, 16))) ==
+        "47 streams share 32 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most 32), so tasks "
+        "wait for unrelated ones");
+  CHECK(why_no_score(gpu, job_for_gpu(system_of("1f1b", 8, 8))) == "");
   gpu.queues = 11;
   CHECK(why_no_score(gpu, one_f_one_b_job()) == "");
   gpu.default_streams_have_queues = true;
@@ -381,8 +375,7 @@ TEST_CASE("gpu backend: what is in the way of a plan, of the machine and of the 
   REQUIRE(plan);
   CHECK_FALSE(plan->of_machine);
   CHECK(plan->text == "overlap cells that run fused");
-  const auto ranks =
-      gpu_obstacle(priced(system_of(*find_named(schedule_entries(), "gpipe"), 65, 1)), &calls);
+  const auto ranks = gpu_obstacle(priced(system_of("gpipe", 65, 1)), &calls);
   REQUIRE(ranks);
   CHECK(ranks->text == "65 ranks on one GPU; at most 64");
 }

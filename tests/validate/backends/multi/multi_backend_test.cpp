@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "sim/base/named.hpp"
 #include "tests/support/fake_cluster.hpp"
 #include "tests/support/jobs.hpp"
 #include "validate/backends/cuda/nccl_calls.hpp"
@@ -36,8 +35,7 @@ Job real_job(PricedPlan priced) {
 }
 
 Job catalogue_job(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches) {
-  return real_job(
-      priced(system_of(*find_named(schedule_entries(), schedule), ranks, microbatches)));
+  return real_job(priced(system_of(schedule, ranks, microbatches)));
 }
 
 Measurement measured_on(const FakeCluster& cluster, const Job& job, const MultiSetting& setting,

@@ -6,7 +6,6 @@
 #include <map>
 #include <sstream>
 
-#include "sim/base/named.hpp"
 #include "tests/support/fake_cluster.hpp"
 #include "tests/support/jobs.hpp"
 #include "validate/backends/multi/multi_backend.hpp"
@@ -20,7 +19,7 @@ namespace {
 
 Job layered_job(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches,
                 GpuWork work) {
-  System system = system_of(*find_named(schedule_entries(), schedule), ranks, microbatches);
+  System system = system_of(schedule, ranks, microbatches);
   system.overlap = Overlap::fused;
   Job job = penstock::job_of(priced(system), {.mean_action_ns = 20'000});
   use_real_links(job);
@@ -42,7 +41,7 @@ constexpr GpuLayerSizes brief{.examples = 1,
 Job chain(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches,
           bool recomputes = false) {
   constexpr double whole_us = 0.4;
-  System system = system_of(*find_named(schedule_entries(), schedule), ranks, microbatches);
+  System system = system_of(schedule, ranks, microbatches);
   const double share = whole_us / static_cast<double>(system.stages.size());
   for (Layer& stage : system.stages) {
     stage = stage_of(share, share, share);
@@ -208,9 +207,7 @@ std::vector<Arrival> arrivals_of(const GpuRankProgram& own) {
 /// Cells of both kinds, and recomputations in front of backwards. The tensor of 1B1 may come while
 /// 0B0, behind 0F1 in its cell, still reads that of 1B0.
 std::vector<Job> jobs_with_several_readers() {
-  const auto named = [](const char* schedule) {
-    return system_of(*find_named(schedule_entries(), schedule), 4, 12);
-  };
+  const auto named = [](const char* schedule) { return system_of(schedule, 4, 12); };
   std::vector<Job> jobs;
   for (const Overlap overlap : {Overlap::serial, Overlap::fused}) {
     jobs.push_back(cells_job(named("dualpipev"), overlap, false));
@@ -384,7 +381,7 @@ TEST_CASE("cuda_multi: a fused cell runs the layers of both its parts") {
 
 // 16 GiB are for all buffers of a rank.
 TEST_CASE("cuda_multi: tensors too large to keep are not those of layers") {
-  System system = system_of(*find_named(schedule_entries(), "gpipe"), 2, 16);
+  System system = system_of("gpipe", 2, 16);
   for (Layer& stage : system.stages) stage.activation_bytes = 1'200'000'000;
   Job job = scaled_job(priced(system));
   job.device.work = GpuWork::transformer;

@@ -14,7 +14,6 @@
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
-#include "sim/base/named.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/random_system.hpp"
@@ -123,7 +122,7 @@ TEST_CASE("calls: where weights are gathered, gradients are scattered") {
 
 // Channels of neighbours alternate, so four calls make all channels of a row of ranks.
 TEST_CASE("calls: no rank is in two channels of a call that splits") {
-  const PricedPlan plan = priced(system_of(*find_named(schedule_entries(), "1f1b"), 8, 8));
+  const PricedPlan plan = priced(system_of("1f1b", 8, 8));
   const CommPlan comms = comm_plan(plan, ChannelRule::per_direction);
   const auto rounds = split_rounds(comms.channels);
   CHECK(rounds.size() == 4);
@@ -141,7 +140,7 @@ TEST_CASE("calls: no rank is in two channels of a call that splits") {
 }
 
 TEST_CASE("calls: with a channel per pair, tensors that cross in steady 1F1B share groups") {
-  const PricedPlan plan = priced(system_of(*find_named(schedule_entries(), "1f1b"), 4, 8));
+  const PricedPlan plan = priced(system_of("1f1b", 4, 8));
   CHECK(calls_in_groups(comm_plan(plan, ChannelRule::per_pair)) > 10);
   CHECK(calls_in_groups(comm_plan(plan, ChannelRule::per_direction)) == 0);
 }
