@@ -68,7 +68,9 @@ class FakeGpu {
   /// quick and know the time of all work.
   const ptx::Kernels* kernels = nullptr;
 
-  GpuCalls calls() const;
+  /// The table of its calls, which stays where it is for devices. What its properties are when it
+  /// is asked for decides what the table has.
+  const GpuCalls& calls() const;
 
   // Recorded calls.
   std::uint64_t launches = 0;  // of kernels, without graphs
@@ -100,6 +102,7 @@ class FakeGpu {
   bool is_spoiled = false;          // a call that captures do not allow ended it
   std::vector<std::function<void()>> captured;
   std::set<GpuStream> joined;
+  mutable GpuCalls table{};  // that `calls` gives
 };
 
 }  // namespace penstock::testing

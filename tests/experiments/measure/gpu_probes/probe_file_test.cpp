@@ -25,9 +25,8 @@ std::string measured_folder(const Scratch& scratch) {
   const std::string folder = scratch.path("out");
   FakeGpu gpu;
   gpu.engine_ns = 1000;
-  const GpuCalls calls = gpu.calls();
   const CheckOutput output(folder);
-  const CheckRun run{calls, output, {}, true};
+  const CheckRun run{gpu.calls(), output, {}, true};
   for (const CheckStep& step : check_steps()) step.run(run);
   return folder;
 }

@@ -39,12 +39,11 @@ std::string program_of(const std::string& recording) {
 TEST_CASE("gpu programs: a recording of each replays without a structure error") {
   const Scratch scratch;
   const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
   const CheckOutput output(scratch.path("recordings"));
   for (const std::string& file : paths_in(gpu_programs, ".json")) {
     NamedProgram named = read_program(gpu_program_file(read_scenario(file)));
     for (GpuTask& task : named.program.tasks) task.bytes = std::min<std::uint64_t>(task.bytes, 256);
-    check_programs({calls, output, {std::move(named)}, true});
+    check_programs({gpu.calls(), output, {std::move(named)}, true});
   }
   std::size_t recordings = 0;
   for (const std::string& file : paths_in(scratch.path("recordings/runs"), ".txt")) {

@@ -31,9 +31,8 @@ std::string no_gpu_text(const FakeGpu& gpu) {
 
 /// Why a device of two ranks has plain streams, up to where that was found; these must do.
 std::string why_plain(const FakeGpu& gpu) {
-  const GpuCalls calls = gpu.calls();
   const GpuProgram program = one_f_one_b({.ranks = 2, .microbatches = 3});
-  const GpuDevice device(calls, program.ranks, program.links);
+  const GpuDevice device(gpu.calls(), program.ranks, program.links);
   for (const GpuOrdering ordering : {GpuOrdering::host_issued, GpuOrdering::graph}) {
     CHECK(GpuExecutor(device, program, {.ordering = ordering}).run().end_ns.size() ==
           program.tasks.size());
@@ -131,8 +130,7 @@ TEST_CASE("gpu shares: what is left over goes to the largest remainders, and non
 
 TEST_CASE("gpu device: a rank with several groups is one green context") {
   const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
-  const GpuDevice device(calls, 2, 2, {1, 3});
+  const GpuDevice device(gpu.calls(), 2, 2, {1, 3});
   CHECK(device.sms_of_rank(0) == 32);
   CHECK(device.sms_of_rank(1) == 96);
   CHECK(gpu.handed_out.size() == 3 + 4 + 1);  // contexts, lanes, the conductor
@@ -185,8 +183,7 @@ TEST_CASE("gpu: a driver that is too old for this CUDA is no missing GPU") {
 
 TEST_CASE("gpu device: each rank and each directed link has a stream of its own") {
   const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
-  const GpuDevice device(calls, 4, 6);
+  const GpuDevice device(gpu.calls(), 4, 6);
   CHECK(device.mode() == "green_contexts");
   CHECK(device.sms_of_rank(0) == 32);
   CHECK(device.links().threads == 1024);
@@ -198,8 +195,7 @@ TEST_CASE("gpu device: each rank and each directed link has a stream of its own"
 TEST_CASE("gpu device: without green contexts ranks share all SMs, and it says so") {
   FakeGpu gpu;
   gpu.has_green_contexts = false;
-  const GpuCalls calls = gpu.calls();
-  const GpuDevice device(calls, 4, 6);
+  const GpuDevice device(gpu.calls(), 4, 6);
   CHECK(device.mode() == "streams_unpartitioned");
   CHECK(device.shares().why_unpartitioned == "the driver has no green contexts");
   CHECK(device.lanes() == 10);
@@ -209,8 +205,7 @@ TEST_CASE("gpu device: without green contexts ranks share all SMs, and it says s
 TEST_CASE("gpu device: a green context that cannot be made leaves plain streams, and why") {
   FakeGpu gpu;
   gpu.context_error = 801;
-  const GpuCalls calls = gpu.calls();
-  const GpuDevice device(calls, 4, 6);
+  const GpuDevice device(gpu.calls(), 4, 6);
   CHECK(device.mode() == "streams_unpartitioned");
   CHECK(device.lanes() == 10);
   CHECK(device.shares().why_unpartitioned.find("making a green context, its SMs: 32: "
@@ -292,9 +287,8 @@ TEST_CASE("gpu device: a kernel that never ends ends the process, and it says at
     dup2(ends[1], STDERR_FILENO);
     FakeGpu gpu;
     gpu.hung_kernel = 0;
-    const GpuCalls calls = gpu.calls();
     const GpuProgram program = one_f_one_b({.ranks = 2, .microbatches = 1});
-    const GpuDevice device(calls, 2, program.links, {}, "", std::chrono::milliseconds(100));
+    const GpuDevice device(gpu.calls(), 2, program.links, {}, "", std::chrono::milliseconds(100));
     GpuExecutor(device, program, {}).run();
     _exit(0);
   }
@@ -311,8 +305,7 @@ TEST_CASE("gpu device: a kernel that never ends ends the process, and it says at
 
 TEST_CASE("gpu device: with a reason not to divide SMs, lanes are plain streams") {
   const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
-  const GpuDevice device(calls, 1, 2, {}, "one rank has the whole GPU");
+  const GpuDevice device(gpu.calls(), 1, 2, {}, "one rank has the whole GPU");
   CHECK_FALSE(device.is_partitioned());
   CHECK(device.sms_of_rank(0) == 132);
   CHECK(device.shares().why_unpartitioned == "one rank has the whole GPU");
@@ -320,9 +313,8 @@ TEST_CASE("gpu device: with a reason not to divide SMs, lanes are plain streams"
 
 TEST_CASE("gpu device: what it was handed out it gives back") {
   const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
   {
-    const GpuDevice device(calls, 4, 6);
+    const GpuDevice device(gpu.calls(), 4, 6);
     CHECK(gpu.handed_out.size() == 5 + 10 + 1);  // contexts, lanes, the conductor
   }
   CHECK(gpu.handed_out.empty());
@@ -340,8 +332,7 @@ TEST_CASE("gpu queues: there are as many as the setting says, where it is one") 
 
 TEST_CASE("gpu probes: the step of a clock is how far unlike readings are apart") {
   const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
-  const GpuDevice device(calls, 1, 0);
+  const GpuDevice device(gpu.calls(), 1, 0);
   const ClockStep step = clock_step(device);
   CHECK(step.least_ns == 32);
   CHECK(step.median_ns == 32);

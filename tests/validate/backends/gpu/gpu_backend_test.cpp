@@ -34,8 +34,7 @@ Job one_f_one_b_job() { return job_for_gpu(system_of("1f1b", 4, 8)); }
 
 /// Runs a job twice on a fake GPU, and tells why that says nothing.
 std::string why_no_score(const FakeGpu& gpu, const Job& job) {
-  const GpuCalls calls = gpu.calls();
-  const auto backend = make_gpu_backend(job, GpuOrdering::host_issued, calls);
+  const auto backend = make_gpu_backend(job, GpuOrdering::host_issued, gpu.calls());
   backend->run();
   backend->run();
   return backend->why_no_score().value_or("");
@@ -43,8 +42,8 @@ std::string why_no_score(const FakeGpu& gpu, const Job& job) {
 
 std::string refusal(const Job& job) {
   const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
-  return refused_with<UsageError>([&] { make_gpu_backend(job, GpuOrdering::host_issued, calls); });
+  return refused_with<UsageError>(
+      [&] { make_gpu_backend(job, GpuOrdering::host_issued, gpu.calls()); });
 }
 
 }  // namespace
@@ -144,9 +143,8 @@ TEST_CASE("gpu backend: a program has the tasks of its plan, with their lanes, t
 
 TEST_CASE("gpu backend: a run says where it was, and what it does not validate") {
   const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
   const Job job = one_f_one_b_job();
-  const auto backend = make_gpu_backend(job, GpuOrdering::graph, calls);
+  const auto backend = make_gpu_backend(job, GpuOrdering::graph, gpu.calls());
   backend->run();
   const auto environment = backend->environment();
   CHECK(environment.at("backend") == "cuda_single_graph");
@@ -228,10 +226,9 @@ TEST_CASE("gpu backend: actions of layers have errors of zero, and the run says 
       CAPTURE(layers);
       FakeGpu gpu;
       gpu.most_work = 0;
-      const GpuCalls calls = gpu.calls();
       Job job = job_of(system_of("zb-h1", 2, 4), {.mean_action_ns = 4000, .least_work_ns = 0});
       job.device.work = work;
-      const auto backend = make_gpu_backend(job, ordering, calls, tiny_layers);
+      const auto backend = make_gpu_backend(job, ordering, gpu.calls(), tiny_layers);
       const RunErrors errors =
           run_errors(job, completed(measure(*backend, job, {.iterations = 2})));
       CHECK(errors.structure == 0);
@@ -250,8 +247,7 @@ TEST_CASE("gpu backend: the store knows by which keys GPUs and their shares diff
   FakeGpu gpu;
   const Job job = one_f_one_b_job();
   const auto environment = [&] {
-    const GpuCalls calls = gpu.calls();
-    return make_gpu_backend(job, GpuOrdering::graph, calls)->environment();
+    return make_gpu_backend(job, GpuOrdering::graph, gpu.calls())->environment();
   };
   const auto partitioned = environment();
   CHECK(role_of_key("device") == KeyRole::machine);
@@ -310,9 +306,8 @@ TEST_CASE("gpu backend: where ranks share SMs, nothing is said of errors") {
 TEST_CASE("gpu backend: SM ids that begin anew in each context are no shared SMs") {
   FakeGpu gpu;
   gpu.numbers_by_context = true;
-  const GpuCalls calls = gpu.calls();
   const Job job = one_f_one_b_job();
-  const auto backend = make_gpu_backend(job, GpuOrdering::host_issued, calls);
+  const auto backend = make_gpu_backend(job, GpuOrdering::host_issued, gpu.calls());
   CHECK_FALSE(backend->why_no_score());
   CHECK(backend->environment().at("sm_ids") == "numbered by context");
   CHECK(backend->environment().at("sms_in_several_ranks") == "0");
@@ -335,8 +330,7 @@ TEST_CASE("gpu backend: a plan that would wait for ever is a deadlock, and nothi
   Job job = one_f_one_b_job();
   job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
   const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
-  const auto backend = make_gpu_backend(job, GpuOrdering::graph, calls);
+  const auto backend = make_gpu_backend(job, GpuOrdering::graph, gpu.calls());
   const auto outcome = backend->run();
   REQUIRE(std::holds_alternative<Standstill>(outcome));
   CHECK(std::get<Standstill>(outcome).kind == "deadlock");

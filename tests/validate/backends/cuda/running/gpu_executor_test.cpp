@@ -18,8 +18,7 @@ constexpr GpuOrdering pipelined[] = {GpuOrdering::host_issued, GpuOrdering::host
                                      GpuOrdering::graph};
 
 GpuRun run_of(const FakeGpu& gpu, const GpuProgram& program, GpuOrdering ordering) {
-  const GpuCalls calls = gpu.calls();
-  const GpuDevice device(calls, program.ranks, program.links);
+  const GpuDevice device(gpu.calls(), program.ranks, program.links);
   GpuExecutor executor(device, program, {.ordering = ordering});
   executor.run();
   return executor.run();
@@ -122,8 +121,7 @@ TEST_CASE("gpu executor: as a graph all tasks are launched once, with one call a
 
 TEST_CASE("gpu executor: it tells on which SMs each rank ran") {
   const FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
-  const GpuDevice device(calls, 2, 1);
+  const GpuDevice device(gpu.calls(), 2, 1);
   GpuExecutor executor(device, two_ranks(), {});
   executor.run();
   const auto seen = executor.actions().sms_seen();
@@ -178,10 +176,9 @@ TEST_CASE("gpu executor: memory that is missing is an error that says how much")
 TEST_CASE("gpu executor: buffers take their share of the memory that is free") {
   FakeGpu gpu;
   gpu.memory_bytes = 8 << 20;
-  const GpuCalls calls = gpu.calls();
   GpuProgram program = two_ranks();
   program.tasks[3].bytes = 3 << 20;
-  const GpuDevice device(calls, program.ranks, program.links);
+  const GpuDevice device(gpu.calls(), program.ranks, program.links);
   GpuExecutor executor(device, program, {});
   CHECK(gpu.used_bytes > 256 << 10);
   CHECK(gpu.used_bytes < (512 << 10) + 8192);
@@ -232,9 +229,8 @@ TEST_CASE(
 TEST_CASE("gpu executor: without stamps a run takes its time, and nobody stamps") {
   for (const GpuOrdering ordering : pipelined) {
     const FakeGpu gpu;
-    const GpuCalls calls = gpu.calls();
     const GpuProgram program = one_f_one_b({.ranks = 3, .microbatches = 5});
-    const GpuDevice device(calls, program.ranks, program.links);
+    const GpuDevice device(gpu.calls(), program.ranks, program.links);
     GpuExecutor stamped(device, program, {.ordering = ordering});
     GpuExecutor bare(device, program, {.ordering = ordering, .stamped = false});
     const GpuRun run = bare.run();
@@ -250,9 +246,8 @@ TEST_CASE("gpu trials: what stamps and the host cost is measured") {
   for (const GpuOrdering ordering : pipelined) {
     FakeGpu gpu;
     gpu.stamp_ns = 60'000;
-    const GpuCalls calls = gpu.calls();
     const GpuProgram program = one_f_one_b({.ranks = 2, .microbatches = 16, .transfer_ns = 0});
-    const GpuDevice device(calls, program.ranks, program.links);
+    const GpuDevice device(gpu.calls(), program.ranks, program.links);
     const GpuOverheads costs = measure_overheads(device, program, {.ordering = ordering}, 3);
     CHECK(costs.stamps == doctest::Approx(0.02).epsilon(0.01));
     CHECK(costs.host_effect.value() == doctest::Approx(0).epsilon(1e-5));
@@ -262,9 +257,8 @@ TEST_CASE("gpu trials: what stamps and the host cost is measured") {
 TEST_CASE("gpu trials: a graph that cannot be made for comparison leaves the rest measured") {
   FakeGpu gpu;
   gpu.stamp_ns = 60'000;
-  const GpuCalls calls = gpu.calls();
   const GpuProgram program = one_f_one_b({.ranks = 2, .microbatches = 16, .transfer_ns = 0});
-  const GpuDevice device(calls, program.ranks, program.links);
+  const GpuDevice device(gpu.calls(), program.ranks, program.links);
   REQUIRE(device.why_no_graph().empty());
   gpu.capture_error = 801;
   const GpuOverheads costs =
@@ -278,9 +272,8 @@ TEST_CASE("gpu trials: a copy that moves nothing is found by the contents of its
   for (const GpuOrdering ordering : pipelined) {
     for (const GpuLinkKind kind : {GpuLinkKind::paced, GpuLinkKind::host}) {
       FakeGpu gpu;
-      const GpuCalls calls = gpu.calls();
       const GpuProgram program = one_f_one_b({.ranks = 4, .microbatches = 8});
-      const GpuDevice device(calls, program.ranks, program.links);
+      const GpuDevice device(gpu.calls(), program.ranks, program.links);
       const GpuRunSetup setup{.ordering = ordering, .links = kind};
       CHECK(wrong_transfers(device, program, setup).empty());
       CHECK(gpu.hazards == 0);
@@ -296,10 +289,9 @@ TEST_CASE("gpu executor: transfers through host memory take the time of the copy
   for (const GpuOrdering ordering : pipelined) {
     FakeGpu gpu;
     gpu.engine_ns = 100;
-    const GpuCalls calls = gpu.calls();
     GpuProgram program = two_ranks();
     for (GpuTask& task : program.tasks) task.latency_ns = 0;
-    const GpuDevice device(calls, program.ranks, program.links);
+    const GpuDevice device(gpu.calls(), program.ranks, program.links);
     GpuExecutor executor(device, program, {.ordering = ordering, .links = GpuLinkKind::host});
     const GpuRun run = executor.run();
     CHECK(run.end_ns[2] - run.begin_ns[2] == 200);
@@ -313,12 +305,11 @@ TEST_CASE("gpu executor: transfers through host memory take the time of the copy
 TEST_CASE("gpu amounts: actions do as much as takes their time alone") {
   for (const GpuWork work : {GpuWork::flops, GpuWork::bytes}) {
     const FakeGpu gpu;
-    const GpuCalls calls = gpu.calls();
     GpuProgram program = one_f_one_b({.ranks = 4, .microbatches = 4, .forward_ns = 64'000});
     for (GpuTask& task : program.tasks) {
       if (!program.is_transfer(task)) task.body += 2 * task.lane;
     }
-    const GpuDevice device(calls, program.ranks, program.links);
+    const GpuDevice device(gpu.calls(), program.ranks, program.links);
     give_amounts(device, work, program);
     REQUIRE(program.bodies.size() == 8);
     CHECK(program.bodies[0].amount == (work == GpuWork::flops ? 64'000 : 32 * 64'000));
@@ -351,9 +342,8 @@ TEST_CASE("gpu amounts: a stage has the layers whose passes take the time of its
     for (const GpuOrdering ordering : pipelined) {
       FakeGpu gpu;
       gpu.most_work = 0;
-      const GpuCalls calls = gpu.calls();
       GpuProgram program = layered_program(2);
-      const GpuDevice device(calls, program.ranks, program.links);
+      const GpuDevice device(gpu.calls(), program.ranks, program.links);
       give_amounts(device, kind.work, program);
       REQUIRE(program.bodies.size() == 4);
       CHECK(program.bodies[0].work == kind.work);
