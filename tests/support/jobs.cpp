@@ -14,7 +14,20 @@ const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_l
 
 Timeline logical_run(const Job& job) { return completed(cpu_logical().make(job)->run()); }
 
-Standstill halt_of(const Job& job) { return std::get<Standstill>(cpu_logical().make(job)->run()); }
+Standstill halt_of(Backend& backend) { return std::get<Standstill>(backend.run()); }
+
+Standstill halt_of(const Job& job) { return halt_of(*cpu_logical().make(job)); }
+
+std::uint32_t too_early(const Plan& plan, const Timeline& ran) {
+  std::uint32_t count = 0;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (ran.begin[task] < Time{} || ran.end[task] < ran.begin[task]) ++count;
+    plan.for_each_input(task, [&](TaskId input) {
+      if (ran.begin[task] < ran.end[input]) ++count;
+    });
+  }
+  return count;
+}
 
 Measurement measured_by(Backend& backend, const Job& job, const MeasuringPlan& measuring) {
   return completed(measure(backend, job, measuring));

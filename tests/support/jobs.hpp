@@ -26,8 +26,13 @@ Job job_of(const System& system, const JobLength& length = quick);
 const BackendEntry& cpu_logical();
 /// A run of a job there; fails the test if it stands still.
 Timeline logical_run(const Job& job);
-/// The standstill of such a run; fails the test if it ends.
+/// The standstill of a run; fails the test if it ends.
+Standstill halt_of(Backend& backend);
+/// The same of a run there.
 Standstill halt_of(const Job& job);
+/// How many tasks of a run begin before something that they need has ended, or end before they
+/// begin.
+std::uint32_t too_early(const Plan& plan, const Timeline& ran);
 /// What a backend measured; fails the test at a standstill.
 Measurement measured_by(Backend& backend, const Job& job, const MeasuringPlan& measuring);
 

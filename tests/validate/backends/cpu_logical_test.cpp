@@ -73,8 +73,7 @@ TEST_CASE(
 TEST_CASE("cpu_logical: an action is busy for longer when it is asked to") {
   const Job job = job_of(two_stages("0F0,0B0\n1F0,1B0\n"), {.mean_action_ns = 300'000});
   const auto backend = cpu_logical().make(job);
-  const auto outcome = measure(*backend, job, {.iterations = 9, .steady = 100});
-  const Measurement& measured = std::get<Measurement>(outcome);
+  const Measurement measured = measured_by(*backend, job, {.iterations = 9, .steady = 100});
   const std::uint32_t forward = job.priced.plan.work[task_of(job.priced.plan, "0F0")];
   const std::uint32_t backward = job.priced.plan.work[task_of(job.priced.plan, "0B0")];
   CHECK(std::abs(job.work_ns(backward) - 2 * job.work_ns(forward)) <= 1);

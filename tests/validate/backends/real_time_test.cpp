@@ -17,18 +17,6 @@ namespace {
 
 const BackendEntry& backend(std::string_view name) { return *find_named(backend_entries(), name); }
 
-/// How many tasks begin before something that they need has ended.
-std::uint32_t too_early(const Plan& plan, const Timeline& ran) {
-  std::uint32_t count = 0;
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (ran.begin[task] < Time{} || ran.end[task] < ran.begin[task]) ++count;
-    plan.for_each_input(task, [&](TaskId input) {
-      if (ran.begin[task] < ran.end[input]) ++count;
-    });
-  }
-  return count;
-}
-
 /// How many actions begin before the one in front of them on their rank has ended.
 std::uint32_t at_once(const Plan& plan, const Timeline& ran) {
   const ResourceOrders orders = resource_orders(plan);
@@ -54,12 +42,6 @@ void run_catalogue(const BackendEntry& entry) {
     }
     CHECK(backend->profile().size() == job.priced.plan.classes.size());
   }
-}
-
-Standstill halt_of(const BackendEntry& entry, const Job& job) {
-  const auto outcome = entry.make(job)->run();
-  REQUIRE(std::holds_alternative<Standstill>(outcome));
-  return std::get<Standstill>(outcome);
 }
 
 /// Those of threads on two ranks, each of which may need a core.
@@ -100,7 +82,7 @@ TEST_CASE("threads: a deadlock is a finding within seconds, with all who wait") 
   for (const BackendEntry* entry : backends_of_threads()) {
     CAPTURE(entry->name);
     const auto begin = std::chrono::steady_clock::now();
-    const Standstill halt = halt_of(*entry, job);
+    const Standstill halt = halt_of(*entry->make(job));
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
     CHECK(halt.kind == "deadlock");
     CHECK(halt.rank == Rank{0});
@@ -116,7 +98,7 @@ TEST_CASE("threads: a plan that ties an action to the wrong tensor is found out"
             job.priced.plan.input[task_of(job.priced.plan, "1F1")]);
   for (const BackendEntry* entry : backends_of_threads()) {
     CAPTURE(entry->name);
-    const Standstill halt = halt_of(*entry, job);
+    const Standstill halt = halt_of(*entry->make(job));
     CHECK(halt.kind == "wrong_tensor");
     CHECK(halt.rank == Rank{1});
     CHECK(halt.text ==
@@ -132,9 +114,7 @@ TEST_CASE("threads: a run after a fault starts afresh") {
     CAPTURE(entry->name);
     const auto backend = entry->make(job);
     for (int run = 0; run < 3; ++run) {
-      const auto outcome = backend->run();
-      REQUIRE(std::holds_alternative<Standstill>(outcome));
-      CHECK(std::get<Standstill>(outcome).kind == "deadlock");
+      CHECK(halt_of(*backend).kind == "deadlock");
       CHECK(backend->profile().size() == job.priced.plan.classes.size());
     }
   }

@@ -38,7 +38,7 @@ Pipeline pipeline_of(const std::string& schedule, DataPart part, std::uint32_t r
 PipelineRun ran(Pipeline pipeline, const ActionRule& rule) {
   PipelineRun run{std::move(pipeline), {}};
   MadeUpBackend machine(run.pipeline.job, rule);
-  run.measured = std::get<Measurement>(measure(machine, run.pipeline.job, {.iterations = 4}));
+  run.measured = measured_by(machine, run.pipeline.job, {.iterations = 4});
   return run;
 }
 

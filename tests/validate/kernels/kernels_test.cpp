@@ -52,8 +52,7 @@ TEST_CASE("kernels: gradients of latent attention are those that differences sho
 TEST_CASE("kernels: a mixture of equal experts is one of them") {
   const LayerSpec spec{
       "moe", {{"hidden", 4}, {"experts", 3}, {"chosen", 2}, {"expert_intermediate", 5}}, ""};
-  const LayerKindEntry& kind = *find_named(layer_kind_entries(), spec.kind);
-  const LayerNumbers numbers(settled_numbers(kind.name, kind.parameters, spec.numbers));
+  const LayerNumbers numbers = all_numbers(spec);
   const KernelEntry& kernel = *find_named(kernel_entries(), spec.kind);
   Tensors weights = initial_weights(kernel.weights(numbers), 1, 0);
   for (std::size_t expert = 1; expert < 3; ++expert) {
@@ -130,8 +129,7 @@ TEST_CASE("kernels: dropout zeroes its share of values, others in each layer and
 
 TEST_CASE("kernels: a slice sees what a whole sequence would show it") {
   const LayerSpec spec{"attention", {{"hidden", 6}, {"heads", 2}}, ""};
-  const LayerKindEntry& kind = *find_named(layer_kind_entries(), spec.kind);
-  const LayerNumbers numbers(settled_numbers(kind.name, kind.parameters, spec.numbers));
+  const LayerNumbers numbers = all_numbers(spec);
   const KernelEntry& kernel = *find_named(kernel_entries(), spec.kind);
   const Tensors weights = initial_weights(kernel.weights(numbers), 1, 0);
   const auto forward = [&](const KernelCell& cell, SliceMemory& slices) {

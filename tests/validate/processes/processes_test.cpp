@@ -40,12 +40,6 @@ Job four_ranks(const JobLength& length = quick) { return job_of(system_of("1f1b"
 /// Some seconds of work in all.
 Job long_job() { return four_ranks({.mean_action_ns = 50'000'000, .most_work_ns = 4'000'000'000}); }
 
-Standstill halt_of(Backend& backend) {
-  const auto outcome = backend.run();
-  REQUIRE(std::holds_alternative<Standstill>(outcome));
-  return std::get<Standstill>(outcome);
-}
-
 /// A part of which nothing is expected but what happens to it in a run.
 template <int what>
 class Failing : public Backend {
@@ -199,15 +193,7 @@ TEST_CASE("processes: in real time no action begins before its inputs, of whatev
     CHECK(profile[work] >= job.priced.costs.duration[work]);
   }
   for (int run = 0; run < 3; ++run) {
-    const Timeline ran = timeline_of(backend.run());
-    std::uint32_t too_early = 0;
-    for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
-      if (ran.end[task] < ran.begin[task]) ++too_early;
-      job.priced.plan.for_each_input(task, [&](TaskId input) {
-        if (ran.begin[task] < ran.end[input]) ++too_early;
-      });
-    }
-    CHECK(too_early == 0);
+    CHECK(too_early(job.priced.plan, timeline_of(backend.run())) == 0);
   }
   CHECK(backend.environment().at("backend") == "cpu_timed");
   CHECK(backend.environment().contains("t_wake_us"));

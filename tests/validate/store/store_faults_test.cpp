@@ -70,6 +70,12 @@ int fill_until_full(const std::string& path, const std::string& expected) {
   return 5;
 }
 
+/// Takes the rights of root from this process, who may write anywhere.
+bool without_rights() {
+  constexpr uid_t nobody = 65534;
+  return ::getuid() != 0 || ::setuid(nobody) == 0;
+}
+
 /// Puts a file system of a megabyte into a folder, for this process alone, where that is allowed.
 bool has_small_disk(const std::string& folder) {
   const std::string map = fmt::format("0 {} 1", ::getuid());
@@ -134,8 +140,7 @@ TEST_CASE("store faults: after kill -9 in the middle, what was committed is ther
 
 TEST_CASE("store faults: reading leaves nothing beside a store, old or new") {
   const Scratch scratch;
-  const std::string path = scratch.path("p.db");
-  ProfileStore(path, ProfileStore::Access::create).add(rows_of(2));
+  const std::string path = store_with(scratch, 2);
   for (const char* mode : {"DELETE", "WAL"}) {
     CAPTURE(mode);
     Database(path, Database::Access::write).run(fmt::format("PRAGMA journal_mode = {}", mode));
@@ -148,8 +153,7 @@ TEST_CASE("store faults: reading leaves nothing beside a store, old or new") {
 
 TEST_CASE("store faults: the first writer turns an old store with a log into one without") {
   const Scratch scratch;
-  const std::string path = scratch.path("p.db");
-  ProfileStore(path, ProfileStore::Access::create).add(rows_of(2));
+  const std::string path = store_with(scratch, 2);
   Database(path, Database::Access::write).run("PRAGMA journal_mode = WAL");
   ProfileStore(path, ProfileStore::Access::write).add(rows_of(1));
   CHECK(content_of(path)[19] == 1);
@@ -158,8 +162,7 @@ TEST_CASE("store faults: the first writer turns an old store with a log into one
 
 TEST_CASE("store faults: rows that a killed writer left in an old store's log are brought in") {
   const Scratch scratch;
-  const std::string path = scratch.path("p.db");
-  ProfileStore(path, ProfileStore::Access::create).add(rows_of(2));
+  const std::string path = store_with(scratch, 2);
   const int ended = exit_code_of([&] {
     Database database(path, Database::Access::write);
     database.run("PRAGMA journal_mode = WAL");
@@ -224,8 +227,7 @@ TEST_CASE("store faults: where nothing can be written, rows are read and writing
   ::chmod(folder.c_str(), 0555);
   ::chmod(fs::path(folder).parent_path().c_str(), 0755);
   const int code = exit_code_of([&] {
-    constexpr uid_t nobody = 65534;
-    if (::getuid() == 0 && ::setuid(nobody) != 0) return 97;  // root may write anywhere
+    if (!without_rights()) return 97;
     if (ProfileStore(path).rows().rows.size() != 3) return 1;
     try {
       ProfileStore(path, ProfileStore::Access::write).add(rows_of(1));
@@ -245,8 +247,7 @@ TEST_CASE("store faults: what may not be read is refused in words") {
   ::chmod(path.c_str(), 0);
   ::chmod(fs::path(path).parent_path().c_str(), 0755);
   const int code = exit_code_of([&] {
-    constexpr uid_t nobody = 65534;
-    if (::getuid() == 0 && ::setuid(nobody) != 0) return 97;
+    if (!without_rights()) return 97;
     return store_refusal(path) == "cannot open: Permission denied" ? 0 : 1;
   });
   CHECK(code == 0);

@@ -65,7 +65,7 @@ TEST_CASE("gpu backend: every schedule of the catalogue runs, with errors of zer
         const Job job = job_for_gpu(system_of(*entry, ranks, 2 * ranks));
         REQUIRE_FALSE(gpu_obstacle(job.priced, &calls));
         const auto backend = make_gpu_backend(job, ordering, calls);
-        const Measurement measured = completed(measure(*backend, job, {.iterations = 2}));
+        const Measurement measured = measured_by(*backend, job, {.iterations = 2});
         CHECK(measured.complete);
         const RunErrors errors = run_errors(job, measured);
         CHECK(errors.structure == 0);
@@ -98,7 +98,7 @@ TEST_CASE("gpu backend: communication as written runs, with errors of zero") {
       }
       REQUIRE_FALSE(gpu_obstacle(job.priced, &calls));
       const auto backend = make_gpu_backend(job, ordering, calls);
-      const Measurement measured = completed(measure(*backend, job, {.iterations = 2}));
+      const Measurement measured = measured_by(*backend, job, {.iterations = 2});
       CHECK(run_errors(job, measured).structure == 0);
     }
   }
@@ -229,8 +229,7 @@ TEST_CASE("gpu backend: actions of layers have errors of zero, and the run says 
       Job job = job_of(system_of("zb-h1", 2, 4), {.mean_action_ns = 4000, .least_work_ns = 0});
       job.device.work = work;
       const auto backend = make_gpu_backend(job, ordering, gpu.calls(), tiny_layers);
-      const RunErrors errors =
-          run_errors(job, completed(measure(*backend, job, {.iterations = 2})));
+      const RunErrors errors = run_errors(job, measured_by(*backend, job, {.iterations = 2}));
       CHECK(errors.structure == 0);
       CHECK(errors.profile == 0);
       CHECK_FALSE(backend->why_no_score());
@@ -331,10 +330,9 @@ TEST_CASE("gpu backend: a plan that would wait for ever is a deadlock, and nothi
   job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
   const FakeGpu gpu;
   const auto backend = make_gpu_backend(job, GpuOrdering::graph, gpu.calls());
-  const auto outcome = backend->run();
-  REQUIRE(std::holds_alternative<Standstill>(outcome));
-  CHECK(std::get<Standstill>(outcome).kind == "deadlock");
-  CHECK(std::get<Standstill>(outcome).text == "deadlock: 0SEND_F0 waits for 0B0, which follows it");
+  const Standstill halt = halt_of(*backend);
+  CHECK(halt.kind == "deadlock");
+  CHECK(halt.text == "deadlock: 0SEND_F0 waits for 0B0, which follows it");
   CHECK(gpu.graph_launches == 0);
 }
 

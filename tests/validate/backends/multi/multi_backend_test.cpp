@@ -41,7 +41,7 @@ Job catalogue_job(const char* schedule, std::uint32_t ranks, std::uint32_t micro
 Measurement measured_on(const FakeCluster& cluster, const Job& job, const MultiSetting& setting,
                         std::map<std::string, std::string>* environment = nullptr) {
   MultiBackend backend(job, cluster.calls(), setting);
-  Measurement measured = completed(measure(backend, job, {.iterations = 3}));
+  Measurement measured = measured_by(backend, job, {.iterations = 3});
   CHECK_FALSE(backend.why_no_score());
   if (environment != nullptr) *environment = backend.environment();
   return measured;
@@ -77,9 +77,7 @@ Standstill loss_on(const FakeCluster& cluster, const MultiSetting& setting) {
       break;
     }
   }
-  const auto again = backend->run();
-  REQUIRE(std::holds_alternative<Standstill>(again));
-  CHECK(std::get<Standstill>(again).text == halt.text);
+  CHECK(halt_of(*backend).text == halt.text);
   backend.reset();
   REQUIRE(pids.size() == 4);
   for (const pid_t pid : pids) CHECK(is_gone(pid));

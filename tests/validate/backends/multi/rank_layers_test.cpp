@@ -305,7 +305,7 @@ TEST_CASE("cuda_multi: layers run on ranks for about their time, in fused cells 
       const FakeCluster cluster(2);
       const Job job = layered_job(schedule.c_str(), 2, 8, work);
       MultiBackend backend(job, cluster.calls(), {.sizes = brief});
-      const Measurement measured = completed(measure(backend, job, {.iterations = 3}));
+      const Measurement measured = measured_by(backend, job, {.iterations = 3});
       const RunErrors errors = run_errors(job, measured);
       CHECK(errors.structure < 2e-4);
       CHECK(errors.profile < 5e-3);
