@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 #include <stdexcept>
 
 #include "experiments/input/formats/torch_csv.hpp"
@@ -30,6 +31,21 @@ std::string span_text(const Outcome& outcome, TaskId task) {
 }  // namespace
 
 Schedule order_of(std::string_view csv) { return read_torch_csv(csv).schedule; }
+
+std::vector<Action> actions_of(const std::string& row) {
+  constexpr std::string_view passes = "FBIWRUEL";  // in the order of `Pass`
+  const auto number = [](const std::string& digits) {
+    return static_cast<std::uint32_t>(std::stoul(digits));
+  };
+  std::vector<Action> actions;
+  std::istringstream cells(row);
+  for (std::string cell; cells >> cell;) {
+    const std::size_t at = cell.find_first_of(passes);
+    actions.emplace_back(static_cast<Pass>(passes.find(cell[at])), Stage{number(cell)},
+                         Microbatch{number(cell.substr(at + 1))});
+  }
+  return actions;
+}
 
 Layer stage_of(double forward_us, double backward_input_us, double backward_weight_us) {
   return {.forward_us = forward_us,

@@ -43,6 +43,9 @@ struct Outcome {
 /// An order in PyTorch's notation, rows separated by line ends.
 Schedule order_of(std::string_view csv);
 
+/// The actions of a row, also those that PyTorch's notation lacks: "0F0 0E0 0R0 0L0 0B0 0U0".
+std::vector<Action> actions_of(const std::string& row);
+
 /// A stage with these durations of a pass, in microseconds; B is both halves of the backward.
 Layer stage_of(double forward_us, double backward_input_us, double backward_weight_us);
 /// The same for whole backwards.

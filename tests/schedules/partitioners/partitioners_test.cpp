@@ -6,6 +6,7 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/system.hpp"
 
 namespace penstock {
 namespace {
@@ -108,11 +109,7 @@ TEST_CASE("what ranks hold is counted in the order of their rows") {
   const Placement replicas =
       Placement::given(4, {{Rank{0}, Rank{1}, Rank{2}}, {Rank{3}}}, {{Stage{0}, Stage{1}}});
   Schedule order(4);
-  for (const std::uint32_t m : {0U, 3U})
-    order.on(Rank{0}).push_back({Pass::forward, Stage{0}, Microbatch{m}});
-  order.on(Rank{0}).push_back({Pass::evict, Stage{0}, Microbatch{0}});
-  order.on(Rank{0}).push_back({Pass::forward, Stage{0}, Microbatch{6}});
-  order.on(Rank{0}).push_back({Pass::backward, Stage{0}, Microbatch{3}});
+  order.on(Rank{0}) = testing::actions_of("0F0 0F3 0E0 0F6 0B3");
   CHECK(holds_of(order, replicas)[0].most.front() == Moments{{2}});
   CHECK(holds_of(order, replicas)[1].most.front() == Moments{{0}});
 }

@@ -129,9 +129,7 @@ TEST_CASE("an overlap cell lists the inputs of both parts at its first") {
 TEST_CASE("an evicted activation goes to its keeper and comes back to the backward that reads it") {
   // Two ranks; rank 0 has its first activation kept by rank 1, for lack of a better example.
   System system{Placement::loop(2, 1), order_of("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1"), {}};
-  auto& row = system.schedule.on(Rank{0});
-  row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
-  row.insert(row.begin() + 3, Action(Pass::load, Stage{0}, Microbatch{0}));
+  system.schedule.on(Rank{0}) = actions_of("0F0 0E0 0F1 0L0 0B0 0B1");
   system.schedule.set_keepers({Rank{1}, Rank{0}});
   const Plan plan = lowered(system);
   CHECK(plan.tasks() == 8 + 4 + 4);
@@ -149,33 +147,24 @@ TEST_CASE("an evicted activation goes to its keeper and comes back to the backwa
 
 TEST_CASE(
     "what leaves for the host has its own links; they have one order if it comes back in it") {
-  const auto plan_with = [](const std::vector<Action>& row) {
+  const auto plan_with = [](const char* row) {
     System system{Placement::loop(1, 1), Schedule(1), {}};
-    system.schedule.on(Rank{0}) = row;
+    system.schedule.on(Rank{0}) = actions_of(row);
     return lowered(system);
   };
-  const auto action = [](Pass pass, std::uint32_t m) {
-    return Action(pass, Stage{0}, Microbatch{m});
-  };
-  std::vector<Action> row{action(Pass::forward, 0), action(Pass::forward, 1),
-                          action(Pass::evict, 0),   action(Pass::evict, 1),
-                          action(Pass::load, 0),    action(Pass::backward, 0),
-                          action(Pass::load, 1),    action(Pass::backward, 1)};
-  const Plan same = plan_with(row);
+  const Plan same = plan_with("0F0 0F1 0E0 0E1 0L0 0B0 0L1 0B1");
   CHECK(same.links == std::vector<Link>{{Rank{0}, host_memory}, {host_memory, Rank{0}}});
   CHECK(links_in_one_order(same) == std::vector<bool>{true, true});
   CHECK(same.in_one_order == std::vector<bool>{true, true});
   // 1 left last and is wanted first: while it is still on its way out, 0 could come back.
-  std::swap(row[2], row[3]);
-  CHECK(links_in_one_order(plan_with(row)) == std::vector<bool>{true, false});
-  CHECK(plan_with(row).in_one_order == std::vector<bool>{true, false});
+  const Plan other = plan_with("0F0 0F1 0E1 0E0 0L0 0B0 0L1 0B1");
+  CHECK(links_in_one_order(other) == std::vector<bool>{true, false});
+  CHECK(other.in_one_order == std::vector<bool>{true, false});
 }
 
 TEST_CASE("an update is an action of its rank with a class of its own, and each version a buffer") {
-  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {}};
-  auto& row = system.schedule.on(Rank{0});
-  row.insert(row.begin() + 3, Action(Pass::update, Stage{0}, Microbatch{0}));
-  row.emplace_back(Pass::update, Stage{0}, Microbatch{1});
+  System system{Placement::loop(1, 1), Schedule(1), {}};
+  system.schedule.on(Rank{0}) = actions_of("0F0 0F1 0B0 0U0 0B1 0U1");
   const Plan flushed = lowered(system);
   CHECK(row_text(flushed, 0) == "0F0 0F1 0B0 0U0 0B1 0U1");
   CHECK(flushed.work[task_of(flushed, "0U0")] == flushed.work[task_of(flushed, "0U1")]);

@@ -83,8 +83,7 @@ TEST_CASE("an R of the order stands where it stands and waits for its rank alone
   for (const bool asked : {false, true}) {
     CAPTURE(asked);
     System system = pipeline("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1", {{asked, false}});
-    auto& order = system.schedule.on(Rank{0});
-    order.insert(order.begin() + 2, Action(Pass::recompute, Stage{0}, Microbatch{1}));
+    system.schedule.on(Rank{0}) = actions_of("0F0 0F1 0R1 0B0 0B1");
     const std::string row = recomputation_row_text(simulated(system), 0);
     // Rank 1: F0 1-2, B0 2-4, F1 4-5, B1 5-7.
     CHECK(row == (asked ? "0F0 0-1, 0F1 1-2, 0R1 2-3, 0R0 4-5, 0B0 5-7, 0B1 7-9"

@@ -86,11 +86,9 @@ TEST_CASE("a transfer that waits for its receiver's memory has that wait on the 
 TEST_CASE("an action that waits until what was evicted has left has that wait on the path") {
   // One rank with room for one activation, f = 1, b = 2, 4 us to its host and 4 back: 0SEND_E0 goes
   // from 1 to 5, and only then 0F1 has room. 0SEND_L0 takes the room that 0B1 gives back at 8.
-  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B1,0B0"), {stage_of(1, 2)}, link(0, 1e9)};
+  System system{Placement::loop(1, 1), Schedule(1), {stage_of(1, 2)}, link(0, 1e9)};
   system.stages.front().stash_bytes = 4000;
-  auto& row = system.schedule.on(Rank{0});
-  row.insert(row.begin() + 3, Action(Pass::load, Stage{0}, Microbatch{0}));
-  row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
+  system.schedule.on(Rank{0}) = actions_of("0F0 0E0 0F1 0B1 0L0 0B0");
   CHECK(path_of(system, {.stall_above_bytes = 4000}) ==
         "0F0 0-1, 0E0 1-1, 0F1 1-6 (memory 4), 0B1 6-8, 0L0 8-8, 0SEND_L0 8-12, 0B0 12-14");
 }

@@ -41,11 +41,9 @@ TEST_CASE("a gap tells what ended it, what that had waited for, and who made it"
 TEST_CASE("a gap for what was away is split along its whole way, out and back") {
   // One rank, f = 1, b = 2, activations of 4,000 bytes and 1e9 bytes/s to the host and back:
   // F0 0-1, E0 and L0 at 1; out 1-5, back 5-9; F1 1-2; B0 waits from 2 to 9.
-  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage_of(1, 2)}, link(0, 1e9)};
+  System system{Placement::loop(1, 1), Schedule(1), {stage_of(1, 2)}, link(0, 1e9)};
   system.stages.front().stash_bytes = 4000;
-  auto& row = system.schedule.on(Rank{0});
-  row.insert(row.begin() + 1, {Action(Pass::evict, Stage{0}, Microbatch{0}),
-                               Action(Pass::load, Stage{0}, Microbatch{0})});
+  system.schedule.on(Rank{0}) = actions_of("0F0 0E0 0L0 0F1 0B0 0B1");
   const Outcome outcome = simulated(system);
   check_spans(outcome, {"0SEND_E0 1-5", "0SEND_L0 5-9", "0B0 9-11"});
   const std::vector<IdleGap> gaps = idle_gaps(outcome.plan, outcome.timeline);
@@ -60,13 +58,9 @@ TEST_CASE("the parts of a gap come as they happened: a load waits for memory bef
   // Room for one activation, 4 us each way. F0 0-1, out 1-5; F1 waits for memory and runs 5-6, out
   // 6-10. Then there is room for F0's to come back, 10-14, and B0 runs, 14-16; F1's comes behind
   // it.
-  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage_of(1, 2)}, link(0, 1e9)};
+  System system{Placement::loop(1, 1), Schedule(1), {stage_of(1, 2)}, link(0, 1e9)};
   system.stages.front().stash_bytes = 4000;
-  auto& row = system.schedule.on(Rank{0});
-  row.insert(row.begin() + 3, Action(Pass::load, Stage{0}, Microbatch{1}));
-  row.insert(row.begin() + 2, {Action(Pass::evict, Stage{0}, Microbatch{1}),
-                               Action(Pass::load, Stage{0}, Microbatch{0})});
-  row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
+  system.schedule.on(Rank{0}) = actions_of("0F0 0E0 0F1 0E1 0L0 0B0 0L1 0B1");
   const RunResult run = finished(system, {.stall_above_bytes = 4000});
   const std::vector<IdleGap> gaps = idle_gaps(*run.plan, run.timeline);
   REQUIRE(gaps.size() == 3);

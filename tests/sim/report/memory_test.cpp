@@ -42,18 +42,11 @@ TEST_CASE("an activation is held from the start of F to the end of B") {
 TEST_CASE("an evicted activation is held until it has arrived, by its keeper from its start") {
   // Two ranks that send nothing else; f = 1, b = 2, 2,000 bytes at 1e9 bytes/s. Rank 0: F0 0-1,
   // out 1-3, F1 1-2, F2 2-3, L0 at 3, back 3-5, B1 3-5, B0 5-7, B2 7-9.
-  System system{Placement::given(2, {{Rank{0}}}, {{Stage{0}}}),
-                order_of("0F0,0F1,0F2,0B1,0B0,0B2"),
-                {stage_of(1, 2)},
-                link(0, 1e9)};
+  System system{
+      Placement::given(2, {{Rank{0}}}, {{Stage{0}}}), Schedule(2), {stage_of(1, 2)}, link(0, 1e9)};
   system.stages.front().stash_bytes = 2000;
-  Schedule schedule(2);
-  schedule.on(Rank{0}) = system.schedule.on(Rank{0});
-  auto& row = schedule.on(Rank{0});
-  row.insert(row.begin() + 1, Action(Pass::evict, Stage{0}, Microbatch{0}));
-  row.insert(row.begin() + 4, Action(Pass::load, Stage{0}, Microbatch{0}));
-  schedule.set_keepers({Rank{1}, Rank{0}});
-  system.schedule = schedule;
+  system.schedule.on(Rank{0}) = actions_of("0F0 0E0 0F1 0F2 0L0 0B1 0B0 0B2");
+  system.schedule.set_keepers({Rank{1}, Rank{0}});
   Outcome outcome = simulated(system);
   std::vector<MemorySample> samples;
   memory_peaks(outcome.plan, outcome.costs, outcome.timeline, &samples);

@@ -142,11 +142,9 @@ TEST_CASE("cpu_logical: an action waits for its launch") {
 
 // One rank: L asks for the activation while E's transfer is under way, which takes 4 us at 1 GB/s.
 TEST_CASE("cpu_logical: a return leaves when its eviction has arrived") {
-  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage_of(1, 2)}, link(0, 1e9)};
+  System system{Placement::loop(1, 1), Schedule(1), {stage_of(1, 2)}, link(0, 1e9)};
   system.stages.front().stash_bytes = 4000;
-  auto& row = system.schedule.on(Rank{0});
-  row.insert(row.begin() + 1, {Action(Pass::evict, Stage{0}, Microbatch{0}),
-                               Action(Pass::load, Stage{0}, Microbatch{0})});
+  system.schedule.on(Rank{0}) = actions_of("0F0 0E0 0L0 0F1 0B0 0B1");
   const Job job = job_of(system);
   const Timeline timeline = logical_run(job);
   const TaskId out = task_of(job.priced.plan, "0SEND_E0");
