@@ -95,8 +95,7 @@ TEST_CASE("transfers share links fairly, or first come first served where the sc
 
 TEST_CASE("the network of a plan has the route of each of its links") {
   // Forward only over two ranks: one link, 0 > 1.
-  const System system{
-      Placement::loop(2, 1), order_of("0F0\n1F0"), {stage_of(1, 1), stage_of(1, 1)}};
+  const System system = a_stage_each("0F0\n1F0", {stage_of(1, 1), stage_of(1, 1)});
   const Plan plan = lowered(system);
   HardwareSpec spec = given_routes();
   const Network network = network_of(plan, *custom(spec));

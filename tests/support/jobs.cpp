@@ -54,7 +54,7 @@ System system_of(std::string_view schedule, std::uint32_t ranks, std::uint32_t m
 }
 
 System two_stages(std::string_view csv) {
-  System system{Placement::loop(2, 1), order_of(csv), {stage_of(1, 2), stage_of(1, 2)}};
+  System system = a_stage_each(csv, {stage_of(1, 2), stage_of(1, 2)});
   for (Layer& stage : system.stages) stage.activation_bytes = 4096;
   return system;
 }

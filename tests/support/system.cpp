@@ -57,6 +57,13 @@ Layer stage_of(double forward_us, double backward_us) {
   return {.forward_us = forward_us, .backward_us = backward_us};
 }
 
+System a_stage_each(std::string_view order, std::vector<Layer> stages, HardwareSpec hardware,
+                    Overlap overlap) {
+  const auto ranks = static_cast<std::uint32_t>(stages.size());
+  return {Placement::loop(ranks, 1), order_of(order), std::move(stages), std::move(hardware),
+          overlap};
+}
+
 HardwareSpec delay(double transfer_us) { return {.transfer_us = transfer_us}; }
 
 HardwareSpec link(double latency_us, double bandwidth_bytes_per_s) {

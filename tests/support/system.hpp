@@ -51,6 +51,10 @@ Layer stage_of(double forward_us, double backward_input_us, double backward_weig
 /// The same for whole backwards.
 Layer stage_of(double forward_us, double backward_us);
 
+/// Ranks with a stage each, one behind the other.
+System a_stage_each(std::string_view order, std::vector<Layer> stages, HardwareSpec hardware = {},
+                    Overlap overlap = Overlap::serial);
+
 /// Links with a fixed delay, and links with a latency and a bandwidth.
 HardwareSpec delay(double transfer_us);
 HardwareSpec link(double latency_us, double bandwidth_bytes_per_s);

@@ -58,8 +58,7 @@ std::map<std::string, Time> drawn_by_text(const System& system, const Chance& ch
 
 /// Two ranks of 1 us forwards and backwards over a link of 1 us and a latency of 2.
 System two_ranks(const char* csv) {
-  System system{
-      Placement::loop(2, 1), order_of(csv), {stage_of(1, 1), stage_of(1, 1)}, link(2, 1e9)};
+  System system = a_stage_each(csv, {stage_of(1, 1), stage_of(1, 1)}, link(2, 1e9));
   for (Layer& stage : system.stages) stage.activation_bytes = 1000;
   return system;
 }
@@ -179,11 +178,8 @@ TEST_CASE("a slow link occupies longer and arrives later, and its factors multip
 }
 
 TEST_CASE("a fused overlap cell draws once") {
-  const System system{Placement::loop(1, 1),
-                      order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1"),
-                      {stage_of(2, 5)},
-                      {},
-                      Overlap::fused};
+  const System system =
+      a_stage_each("0F0,(0F1;0B0)OVERLAP_F_B,0B1", {stage_of(2, 5)}, {}, Overlap::fused);
   const Outcome outcome = drawn_run(system, {.samples = {2}});
   check_spans(outcome, {"0F1 4-14", "0B0 4-14"});
   CHECK(to_us(outcome.report.makespan) == 24);

@@ -27,7 +27,7 @@ std::string refusal(const System& system) {
 
 System one_rank(const char* csv, Layer stage) {
   stage.source = "/model/stages/0";
-  return {Placement::loop(1, 1), order_of(csv), {stage}};
+  return a_stage_each(csv, {stage});
 }
 
 System recomputing(const char* csv, Layer stage) {
@@ -124,7 +124,7 @@ TEST_CASE("hardware is asked for what holders do together, dense weights and exp
   stage.parameter_bytes = 12;
   stage.expert_parameter_bytes = 8;
   stage.copies = 2;
-  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
+  System system = a_stage_each("0F0,0B0", {stage});
   system.extras.tail = {.reduces = {true}};
   system.training = {.data = 2};
   ModelGraph model{{stage}, {}};
@@ -146,10 +146,8 @@ TEST_CASE("a gradient is as large as the activation that came") {
   Layer small = stage_of(1, 1), large = stage_of(1, 1), last = stage_of(1, 1);
   small.activation_bytes = 4000;
   large.activation_bytes = 9000;
-  const System system{Placement::loop(3, 1),
-                      order_of("0F0,0B0\n1F0,1B0\n2F0,2B0"),
-                      {small, large, last},
-                      link(0, 1e9)};
+  const System system =
+      a_stage_each("0F0,0B0\n1F0,1B0\n2F0,2B0", {small, large, last}, link(0, 1e9));
   CHECK(length_of(system, "0SEND_F0") == 4);
   CHECK(length_of(system, "1SEND_F0") == 9);
   CHECK(length_of(system, "2SEND_B0") == 9);
@@ -181,7 +179,7 @@ TEST_CASE("hardware that gives a time below 0, or none at all, is refused with w
   };
   Layer stage = stage_of(1, 1);
   stage.source = "/model/stages/0";
-  const System system{Placement::loop(2, 1), order_of("0F0,0B0\n1F0,1B0"), {stage, stage}};
+  const System system = a_stage_each("0F0,0B0\n1F0,1B0", {stage, stage});
   const ModelGraph model{system.stages, {}};
   const Partition partition{{{LayerIndex{0}}, {LayerIndex{1}}}, {}};
   const Plan plan = lowered(system);
@@ -210,8 +208,7 @@ TEST_CASE("times that the clock cannot hold are refused, however they come about
   // One transfer of 1e18 bytes at 1 byte/s: 1e24 us do not even fit one duration.
   Layer large = stage_of(1, 1);
   large.activation_bytes = 1e18;
-  CHECK(refusal({Placement::loop(2, 1), order_of("0F0\n1F0"), {large, large}, link(0, 1)}) ==
-        too_long);
+  CHECK(refusal(a_stage_each("0F0\n1F0", {large, large}, link(0, 1))) == too_long);
 }
 
 TEST_CASE("memory that does not fit 64 bits is refused rather than wrapped around") {

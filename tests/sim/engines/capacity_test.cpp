@@ -104,8 +104,7 @@ TEST_CASE("an activation is held from the start of its transfer") {
   Layer stage = stage_of(1, 0);
   stage.activation_bytes = 4000;
   Layer reader = stage_of(10, 0);
-  System system{
-      Placement::loop(2, 1), order_of("0F0,0F1,0F2\n1F0,1F1,1F2"), {stage, reader}, link(0, 1e9)};
+  System system = a_stage_each("0F0,0F1,0F2\n1F0,1F1,1F2", {stage, reader}, link(0, 1e9));
   const Outcome outcome = simulated(system);
   check_spans(outcome, {"0SEND_F1 5-9"});
   CHECK(outcome.report.ranks[1].memory.bytes == 8000);

@@ -180,7 +180,7 @@ TEST_CASE("an action that can never have its memory is named with what it lacks"
   // Each F keeps 100 bytes; the second is 50 over what there is, and its B stands behind it.
   Layer stage = stage_of(1, 1);
   stage.stash_bytes = 100;
-  const System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage}};
+  const System system = a_stage_each("0F0,0F1,0B0,0B1", {stage});
   CHECK(halt_text(system, {.stall_above_bytes = 150}) ==
         "deadlock: at 1 µs 0F1 waits for memory of rank 0: it needs 100 B more, and 100 B of 150 "
         "B are in use");

@@ -109,18 +109,17 @@ TEST_CASE("the numbers of the ranks decide nothing: renamed, everything runs at 
 TEST_CASE("a timeline that is used again keeps nothing of the run before") {
   // Two ranks, f = 1, b = 2: four microbatches take (4 + 1) * 3 = 15, one takes 6.
   const auto pipeline = [](const char* csv) {
-    return System{Placement::loop(2, 1), order_of(csv), {stage_of(1, 2), stage_of(1, 2)}};
+    return priced(a_stage_each(csv, {stage_of(1, 2), stage_of(1, 2)}));
   };
-  const System four = pipeline("0F0,0F1,0B0,0F2,0B1,0F3,0B2,0B3\n1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3");
-  const System one = pipeline("0F0,0B0\n1F0,1B0");
-  const Plan long_plan = lowered(four);
-  Timeline timeline = relax({long_plan, priced(four, long_plan)});
-  CHECK(to_us(makespan(long_plan, timeline)) == 15);
+  const PricedPlan four =
+      pipeline("0F0,0F1,0B0,0F2,0B1,0F3,0B2,0B3\n1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3");
+  const PricedPlan one = pipeline("0F0,0B0\n1F0,1B0");
+  Timeline timeline = relax(four);
+  CHECK(to_us(makespan(four.plan, timeline)) == 15);
   timeline.memory.push_back({Rank{0}, Time{1}, 1});
-  const Plan short_plan = lowered(one);
-  timeline = relax({short_plan, priced(one, short_plan)}, std::move(timeline));
-  CHECK(to_us(makespan(short_plan, timeline)) == 6);
-  CHECK(timeline.begin.size() == short_plan.tasks());
+  timeline = relax(one, std::move(timeline));
+  CHECK(to_us(makespan(one.plan, timeline)) == 6);
+  CHECK(timeline.begin.size() == one.plan.tasks());
   CHECK(timeline.memory.empty());
 }
 
@@ -129,24 +128,21 @@ TEST_CASE("transfers of one link go one after the other, and arrive later by its
   // activations away by 2: they leave at 1 and 5, and arrive at 6 and 10.
   Layer stage = stage_of(1, 1);
   stage.activation_bytes = 8000;
-  const Outcome outcome = simulated(
-      {Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {stage, stage}, link(1, 2e9)});
+  const Outcome outcome = simulated(a_stage_each("0F0,0F1\n1F0,1F1", {stage, stage}, link(1, 2e9)));
   check_spans(outcome, {"0SEND_F0 1-6", "0SEND_F1 5-10", "1F0 6-7", "1F1 10-11"});
 }
 
 TEST_CASE("a pure delay holds nothing: transfers travel side by side") {
   // f = 1, delay 4: the activations leave at 1 and 2, and arrive at 5 and 6.
-  const Outcome outcome = simulated({Placement::loop(2, 1),
-                                     order_of("0F0,0F1\n1F0,1F1"),
-                                     {stage_of(1, 1), stage_of(1, 1)},
-                                     delay(4)});
+  const Outcome outcome =
+      simulated(a_stage_each("0F0,0F1\n1F0,1F1", {stage_of(1, 1), stage_of(1, 1)}, delay(4)));
   check_spans(outcome, {"1F0 5-6", "1F1 6-7"});
 }
 
 TEST_CASE("an overlap cell runs its parts in listed order, or as one as long as the longer") {
   // One rank, f = 2, b = 5: F0 ends at 2, then the cell of F1 and B0.
   const auto cell = [](const char* csv, Overlap overlap) {
-    return simulated({Placement::loop(1, 1), order_of(csv), {stage_of(2, 5)}, {}, overlap});
+    return simulated(a_stage_each(csv, {stage_of(2, 5)}, {}, overlap));
   };
   const char* f_first = "0F0,(0F1;0B0)OVERLAP_F_B,0B1";
   const char* b_first = "0F0,(0B0;0F1)OVERLAP_F_B,0B1";
@@ -163,10 +159,8 @@ TEST_CASE("an overlap cell runs its parts in listed order, or as one as long as 
 TEST_CASE("an overlap cell waits for the inputs of both its parts") {
   // Two ranks, f = 1, b = 2, delay 3. On rank 0, 0F1 could start at 1, but stands in one cell with
   // 0B0, whose gradient arrives at 1 + 3 + 1 + 2 + 3 = 10.
-  const Outcome outcome = simulated({Placement::loop(2, 1),
-                                     order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1B0,1F1,1B1"),
-                                     {stage_of(1, 2), stage_of(1, 2)},
-                                     delay(3)});
+  const Outcome outcome = simulated(a_stage_each("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1B0,1F1,1B1",
+                                                 {stage_of(1, 2), stage_of(1, 2)}, delay(3)));
   check_spans(outcome, {"0F1 10-11", "0B0 11-13"});
 }
 
@@ -201,10 +195,8 @@ TEST_CASE("an action starts when its rank is free, its inputs are there and it w
   //           at 10, B1 at 11 and 13
   //   rank 1: F0 was launched at 5 and has its input at 7; B0 was launched at 7, the rank is free
   //           at 8; F1 was launched at 9, when its input comes; B1 waits for its launch at 11
-  const System system{Placement::loop(2, 1),
-                      order_of("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1"),
-                      {stage_of(1, 1), stage_of(1, 1)},
-                      delay(1)};
+  const System system =
+      a_stage_each("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1", {stage_of(1, 1), stage_of(1, 1)}, delay(1));
   const Outcome outcome = launched(system, 2, 3);
   check_spans(outcome, {"0F0 5-6", "1F0 7-8", "0F1 7-8", "1B0 8-9", "1F1 9-10", "0B0 10-11",
                         "1B1 11-12", "0B1 13-14"});
@@ -213,7 +205,7 @@ TEST_CASE("an action starts when its rank is free, its inputs are there and it w
 TEST_CASE("issued ahead, a launch delays only the first action; issued slowly, it delays each") {
   // One rank, four actions of 1 us: launch 5 alone ends at 5 + 4; an issue of 3 alone ends when the
   // fourth has been issued at 12 and has run.
-  const System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage_of(1, 1)}};
+  const System system = a_stage_each("0F0,0F1,0B0,0B1", {stage_of(1, 1)});
   const Outcome ahead = launched(system, 0, 5);
   CHECK(to_us(ahead.report.makespan) == 9);
   CHECK(to_us(ahead.report.ranks[0].idle_by_cause.warmup) == 5);
@@ -229,11 +221,8 @@ TEST_CASE("a fused overlap cell is one launch, a serial one two") {
   // One rank, f = b = 1, issue 10: F0 at 10, then the cell, then B1. Fused: 20 and 30. Serial: its
   // parts at 20 and 30, and B1 at 40.
   const auto cell = [](Overlap overlap) {
-    const System system{Placement::loop(1, 1),
-                        order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1"),
-                        {stage_of(1, 1)},
-                        {},
-                        overlap};
+    const System system =
+        a_stage_each("0F0,(0F1;0B0)OVERLAP_F_B,0B1", {stage_of(1, 1)}, {}, overlap);
     return launched(system, 10, 0);
   };
   check_spans(cell(Overlap::fused), {"0B0 20-21", "0B1 30-31"});

@@ -18,7 +18,7 @@ namespace {
 System one_rank(std::uint32_t replicas, Tail tail) {
   Layer stage = stage_of(1, 2);
   stage.parameter_bytes = 4;
-  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}, link(0, 1e6)};
+  System system = a_stage_each("0F0,0B0", {stage}, link(0, 1e6));
   system.extras.tail = std::move(tail);
   system.training = {.data = replicas, .optimizer_us = 1};
   return system;

@@ -26,7 +26,7 @@ namespace {
 /// One byte takes a microsecond, and every tensor has four.
 System written(const char* csv, CommStreams streams, std::vector<Layer> stages) {
   for (Layer& stage : stages) stage.activation_bytes = 4;
-  System system{Placement::loop(2, 1), order_of(csv), std::move(stages), link(0, 1e6)};
+  System system = a_stage_each(csv, std::move(stages), link(0, 1e6));
   system.extras.communication = {.streams = streams, .rows = read_torch_csv(csv).comms};
   return system;
 }

@@ -96,7 +96,7 @@ TEST_CASE("what R brings back is held from R to the end of B, or from F on witho
   Layer stage = stage_of(1, 2);
   stage.stash_bytes = 1;
   stage.recomputed_bytes = 100;
-  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage}};
+  System system = a_stage_each("0F0,0F1,0B0,0B1", {stage});
   system.extras.holds[static_cast<std::size_t>(BufferKind::recomputed)] = true;
   const auto peak = [&] { return simulated(system).report.ranks[0].memory.bytes; };
   CHECK(peak() == 202);

@@ -14,10 +14,7 @@ namespace {
 System tail_pipeline(double parameter_bytes, Tail tail, Training training) {
   Layer stage = stage_of(1, 2);
   stage.parameter_bytes = parameter_bytes;
-  System system{Placement::loop(2, 1),
-                order_of("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1"),
-                {stage, stage},
-                link(0, 1e6)};
+  System system = a_stage_each("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1", {stage, stage}, link(0, 1e6));
   system.extras.tail = std::move(tail);
   system.training = training;
   return system;

@@ -26,10 +26,8 @@ std::string gap_text(const Plan& plan, const IdleGap& gap) {
 
 TEST_CASE("a gap tells what ended it, what that had waited for, and who made it") {
   // Forwards of 5 and 1 us, delay 3. Rank 0: F0 0-5, F1 5-10. Rank 1: F0 8-9, F1 13-14.
-  const Outcome outcome = simulated({Placement::loop(2, 1),
-                                     order_of("0F0,0F1\n1F0,1F1"),
-                                     {stage_of(5, 0), stage_of(1, 0)},
-                                     delay(3)});
+  const Outcome outcome =
+      simulated(a_stage_each("0F0,0F1\n1F0,1F1", {stage_of(5, 0), stage_of(1, 0)}, delay(3)));
   const std::vector<IdleGap> gaps = idle_gaps(outcome.plan, outcome.timeline);
   REQUIRE(gaps.size() == 3);
   CHECK(gap_text(outcome.plan, gaps[0]) == "rank 0 10-14");

@@ -91,8 +91,7 @@ TEST_CASE("parameters, received and kept activations add up over time") {
   second.activation_bytes = 5000;  // the last stage hands nothing on
   second.stash_bytes = 20;
   second.parameter_bytes = 200;
-  const Outcome outcome =
-      simulated({Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {first, second}});
+  const Outcome outcome = simulated(a_stage_each("0F0,0F1\n1F0,1F1", {first, second}));
   std::vector<MemorySample> samples;
   const auto peaks = memory_peaks(outcome.plan, outcome.costs, outcome.timeline, &samples);
   CHECK(samples_text(samples, Rank{1}) == "0:200 1:220 2:227 4:220 7:200");
@@ -118,8 +117,7 @@ TEST_CASE("the first moment above a limit is when the first byte too many comes"
   // One rank, stash 10 an activation, f = 1: 10 from 0 on, 20 from 1, 30 from 2.
   Layer stage = stage_of(1, 1);
   stage.stash_bytes = 10;
-  const Outcome outcome =
-      simulated({Placement::loop(1, 1), order_of("0F0,0F1,0F2,0B0,0B1,0B2"), {stage}});
+  const Outcome outcome = simulated(a_stage_each("0F0,0F1,0F2,0B0,0B1,0B2", {stage}));
   const auto first = [&](std::uint64_t bytes) {
     return first_above(outcome.plan, outcome.costs, outcome.timeline, bytes).front();
   };
@@ -136,7 +134,7 @@ TEST_CASE("workspace is held while an action runs, pending weight gradients from
   stage.stash_bytes = 1;
   stage.pending_weight_bytes = 10;
   stage.workspace_bytes = 100;
-  System system{Placement::loop(1, 1), order_of("0F0,0F1,0I0,0I1,0W0,0W1"), {stage}};
+  System system = a_stage_each("0F0,0F1,0I0,0I1,0W0,0W1", {stage});
   for (const BufferKind kind : {BufferKind::pending_weight, BufferKind::workspace}) {
     system.extras.holds[static_cast<std::size_t>(kind)] = true;
   }
@@ -162,7 +160,7 @@ TEST_CASE("what a finished action gives back makes room for what comes in the sa
   // One rank, stash 10 an activation: B0 ends as F1 begins, so there is never more than one.
   Layer stage = stage_of(1, 1);
   stage.stash_bytes = 10;
-  const Outcome outcome = simulated({Placement::loop(1, 1), order_of("0F0,0B0,0F1,0B1"), {stage}});
+  const Outcome outcome = simulated(a_stage_each("0F0,0B0,0F1,0B1", {stage}));
   CHECK(outcome.report.ranks[0].memory.bytes == 10);
 }
 

@@ -49,10 +49,9 @@ TEST_CASE("1f1b on two equal ranks: fill, a wait between, drain") {
   // f = 1, b = 2, m = 2, free links.
   //   rank 0: F0 0-1, F1 1-2, (2 idle), B0 4-6, (1 idle), B1 7-9
   //   rank 1: (1 idle), F0 1-2, B0 2-4, F1 4-5, B1 5-7, (2 idle)
-  const Report report = simulated({Placement::loop(2, 1),
-                                   order_of("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1"),
-                                   {stage_of(1, 2), stage_of(1, 2)}})
-                            .report;
+  const Report report =
+      simulated(a_stage_each("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1", {stage_of(1, 2), stage_of(1, 2)}))
+          .report;
   CHECK(to_us(report.makespan) == 9);
   CHECK(to_us(report.ranks[0].start) == 0);
   CHECK(to_us(report.ranks[0].end) == 9);
@@ -71,18 +70,15 @@ TEST_CASE("the three bubbles differ, and each is what its name says") {
   // GPipe, m = 2, stages (f, b) = (1, 2) and (2, 4).
   //   rank 0: F0 0-1, F1 1-2, B0 9-11, B1 13-15: busy 6, span 15
   //   rank 1: F0 1-3, F1 3-5, B0 5-9, B1 9-13: busy 12, span 12
-  const Bubble gpipe = simulated({Placement::loop(2, 1),
-                                  order_of("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1"),
-                                  {stage_of(1, 2), stage_of(2, 4)}})
-                           .report.bubble;
+  const Bubble gpipe =
+      simulated(a_stage_each("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1", {stage_of(1, 2), stage_of(2, 4)}))
+          .report.bubble;
   CHECK(gpipe.of_makespan == doctest::Approx(1 - 18.0 / (2 * 15)));
   CHECK(gpipe.over_ideal == doctest::Approx(15.0 / 12 - 1));
   CHECK(gpipe.of_longest_span == doctest::Approx(1 - 12.0 / 15));
   // The forwards alone: rank 0 works from 0 to 2, rank 1 without a pause from 1 to 5.
   const Bubble forward =
-      simulated(
-          {Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {stage_of(1, 2), stage_of(2, 4)}})
-          .report.bubble;
+      simulated(a_stage_each("0F0,0F1\n1F0,1F1", {stage_of(1, 2), stage_of(2, 4)})).report.bubble;
   CHECK(forward.of_makespan == doctest::Approx(1 - 6.0 / (2 * 5)));
   CHECK(forward.over_ideal == doctest::Approx(5.0 / 4 - 1));
   CHECK(forward.of_longest_span == doctest::Approx(0));
@@ -91,27 +87,18 @@ TEST_CASE("the three bubbles differ, and each is what its name says") {
 TEST_CASE("ranks that work for no time idle for all of the makespan") {
   // Two stages that take no time, 3 us apart: at any moment nobody works.
   const Report report =
-      simulated(
-          {Placement::loop(2, 1), order_of("0F0\n1F0"), {stage_of(0, 0), stage_of(0, 0)}, delay(3)})
-          .report;
+      simulated(a_stage_each("0F0\n1F0", {stage_of(0, 0), stage_of(0, 0)}, delay(3))).report;
   CHECK(to_us(report.makespan) == 3);
   CHECK(report.bubble.of_makespan == 1);
   // With no time at all there is no bubble either.
-  const Report nothing =
-      simulated({Placement::loop(1, 1), order_of("0F0"), {stage_of(0, 0)}}).report;
+  const Report nothing = simulated(a_stage_each("0F0", {stage_of(0, 0)})).report;
   CHECK(nothing.bubble.of_makespan == 0);
 }
 
 TEST_CASE("a rank without actions drains from the start") {
-  const Report report =
-      simulated({Placement::given(2, {{Rank{0}}}, {{Stage{0}}}),
-                 [] {
-                   Schedule schedule(2);
-                   schedule.on(Rank{0}).emplace_back(Pass::forward, Stage{0}, Microbatch{0});
-                   return schedule;
-                 }(),
-                 {stage_of(4, 0)}})
-          .report;
+  System system{Placement::given(2, {{Rank{0}}}, {{Stage{0}}}), Schedule(2), {stage_of(4, 0)}};
+  system.schedule.on(Rank{0}) = actions_of("0F0");
+  const Report report = simulated(system).report;
   CHECK(to_us(report.ranks[1].idle) == 4);
   CHECK(causes_text(report.ranks[1].idle_by_cause) == "drain 4");
 }
@@ -119,11 +106,9 @@ TEST_CASE("a rank without actions drains from the start") {
 TEST_CASE("a gap behind a slow producer and a delay splits into dependency and transfer") {
   // Forwards of 5 and 1 us, delay 3. Rank 0: F0 0-5, F1 5-10. Rank 1: F0 arrives at 8, runs 8-9;
   // F1 arrives at 13: from 9 to 10 it is still being made, from 10 to 13 on its way.
-  const Report report = simulated({Placement::loop(2, 1),
-                                   order_of("0F0,0F1\n1F0,1F1"),
-                                   {stage_of(5, 0), stage_of(1, 0)},
-                                   delay(3)})
-                            .report;
+  const Report report =
+      simulated(a_stage_each("0F0,0F1\n1F0,1F1", {stage_of(5, 0), stage_of(1, 0)}, delay(3)))
+          .report;
   CHECK(causes_text(report.ranks[0].idle_by_cause) == "drain 4");
   CHECK(causes_text(report.ranks[1].idle_by_cause) == "warmup 8 dependency 1 transfer 3");
 }
@@ -159,12 +144,9 @@ TEST_CASE("a gap behind a transfer that queued on its link shows the contention"
 
 TEST_CASE("the parts of a fused cell are busy once") {
   // One rank, f = 2, b = 5: F0, F1 and B0 as one of length 5, B1: 2 + 5 + 5.
-  const Report report = simulated({Placement::loop(1, 1),
-                                   order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1"),
-                                   {stage_of(2, 5)},
-                                   {},
-                                   Overlap::fused})
-                            .report;
+  const Report report =
+      simulated(a_stage_each("0F0,(0F1;0B0)OVERLAP_F_B,0B1", {stage_of(2, 5)}, {}, Overlap::fused))
+          .report;
   CHECK(to_us(report.ranks[0].busy) == 12);
   CHECK(to_us(report.ranks[0].idle) == 0);
   CHECK(report.ranks[0].actions == 4);
@@ -172,9 +154,8 @@ TEST_CASE("the parts of a fused cell are busy once") {
 
 TEST_CASE("the critical path of a slow last stage runs up, along it, and back") {
   // Stages (1, 1) and (3, 3), m = 2: rank 1 is never idle from 1 to 13, and rank 0 ends last.
-  const Outcome outcome = simulated({Placement::loop(2, 1),
-                                     order_of("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1"),
-                                     {stage_of(1, 1), stage_of(3, 3)}});
+  const Outcome outcome =
+      simulated(a_stage_each("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1", {stage_of(1, 1), stage_of(3, 3)}));
   CHECK(report_path_text(outcome) == "0F0 0SEND_F0 1F0 1B0 1F1 1B1 1SEND_B1 0B1");
 }
 
@@ -243,13 +224,11 @@ TEST_CASE("a physical link carries what the links of the plan carry over it") {
   Layer first = stage_of(1, 1), second = stage_of(1, 1);
   first.activation_bytes = 4000;
   second.activation_bytes = 2000;
-  const System system{Placement::loop(3, 1),
-                      order_of("0F0,0F1,0F2\n1F0,1F1,1F2\n2F0,2F1,2F2"),
-                      {first, second, stage_of(1, 1)}};
-  const Plan plan = lowered(system);
-  REQUIRE(plan.links == std::vector<Link>{{Rank{0}, Rank{1}}, {Rank{1}, Rank{2}}});
+  const PricedPlan all = priced(
+      a_stage_each("0F0,0F1,0F2\n1F0,1F1,1F2\n2F0,2F1,2F2", {first, second, stage_of(1, 1)}));
+  REQUIRE(all.plan.links == std::vector<Link>{{Rank{0}, Rank{1}}, {Rank{1}, Rank{2}}});
   const Network network{{{"a", 2e9}, {"c", 1e9}, {"b", 1e9}}, {{0, 2}, {2}}};
-  const auto use = network_use(plan, priced(system, plan), network, from_us(24));
+  const auto use = network_use(all.plan, all.costs, network, from_us(24));
   REQUIRE(use.size() == 2);
   CHECK(use[0].name == "a");
   CHECK(use[0].transfers == 3);
@@ -259,7 +238,7 @@ TEST_CASE("a physical link carries what the links of the plan carry over it") {
   CHECK(use[1].transfers == 6);
   CHECK(use[1].bytes == 18000);
   CHECK(use[1].utilization == doctest::Approx(0.75));
-  CHECK(network_use(plan, priced(system, plan), {}, from_us(24)).empty());
+  CHECK(network_use(all.plan, all.costs, {}, from_us(24)).empty());
 }
 
 TEST_CASE("a physical link carries the transfers of all its sharers, each at its share") {
@@ -267,10 +246,9 @@ TEST_CASE("a physical link carries the transfers of all its sharers, each at its
   // 12,000 bytes in 24 us over a link for 2,000 bytes/us.
   Layer first = stage_of(1, 1);
   first.activation_bytes = 3000;
-  const System system{Placement::loop(2, 1), order_of("0F0,0F1\n1F0,1F1"), {first, stage_of(1, 1)}};
-  const Plan plan = lowered(system);
+  const PricedPlan all = priced(a_stage_each("0F0,0F1\n1F0,1F1", {first, stage_of(1, 1)}));
   const Network network{{{"nic", 1e9, 0, 2}}, {{0}}};
-  const auto use = network_use(plan, priced(system, plan), network, from_us(24));
+  const auto use = network_use(all.plan, all.costs, network, from_us(24));
   REQUIRE(use.size() == 1);
   CHECK(use[0].transfers == 4);
   CHECK(use[0].bytes == 12000);

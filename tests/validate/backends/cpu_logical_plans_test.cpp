@@ -157,7 +157,7 @@ TEST_CASE("cpu_logical: a return leaves when its eviction has arrived") {
 // The host launches an action every 30 us, far later than its rank is free. Buckets that are full
 // before the last backward do not wait for its launch.
 TEST_CASE("cpu_logical: an early reduction leaves when its rank is free, before the launch") {
-  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage_of(1, 2)}, link(0, 1e6)};
+  System system = a_stage_each("0F0,0B0", {stage_of(1, 2)}, link(0, 1e6));
   system.stages.front().parameter_bytes = 4;
   system.extras.tail = {.reduces = {true}, .early = {true}, .updates = true};
   system.training = {.data = 2, .buckets = {2}, .optimizer_us = 1};
@@ -228,7 +228,7 @@ TEST_CASE("cpu_logical: what chance makes slower is busy for longer") {
 TEST_CASE("data replicas are ranks, and an update waits for the sums of all of them") {
   Layer stage = stage_of(1, 2);
   stage.parameter_bytes = 4;
-  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}, link(0, 1e6)};
+  System system = a_stage_each("0F0,0B0", {stage}, link(0, 1e6));
   system.extras.tail = {.reduces = {true}, .updates = true};
   system.training = {.data = 2, .optimizer_us = 1};
   const PricedPlan one = priced(system);

@@ -135,7 +135,7 @@ TEST_CASE("cpu_realtime: more ranks than cores are in the way of this machine, n
 // F is asked for 20 us and B for 40 us: no sleep is shorter, and none of these rules has a rank
 // wait.
 TEST_CASE("cpu_timed: an action sleeps for at least its time, and says how late it was woken") {
-  const System system{Placement::loop(1, 1), order_of("0F0,0B0\n"), {stage_of(1, 2)}};
+  const System system = a_stage_each("0F0,0B0\n", {stage_of(1, 2)});
   const Job job = penstock::job_of(priced(system), {.mean_action_ns = 30'000, .least_work_ns = 0});
   const auto timed = backend("cpu_timed").make(job);
   const auto profile = timed->profile();

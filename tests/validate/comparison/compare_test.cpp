@@ -21,10 +21,8 @@ Comparison compared(const Outcome& a, const Outcome& b, const CompareOptions& op
 /// B0 10-12, B1 12-14. Rank 1: F0 4-5, B0 5-7, F1 7-8, B1 8-10. Gradients: 7-10, 10-13, so B1 of
 /// rank 0 starts at 13 and ends at 15.
 System small_system() {
-  return {Placement::loop(2, 1),
-          order_of("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1"),
-          {stage_of(1, 2), stage_of(1, 2)},
-          delay(3)};
+  return a_stage_each("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1", {stage_of(1, 2), stage_of(1, 2)},
+                      delay(3));
 }
 
 /// The outcome again, one task so much longer.
@@ -128,10 +126,7 @@ TEST_CASE("waiting is told apart from transferring") {
   // Two forwards of 1 us each, activations of 4,000 bytes over links of 1e9 bytes/s. Transfers
   // take 4 us: 1-5 and 5-9, the second queued for 3 us. At 2e9 bytes/s they take 2: 1-3 and 3-5,
   // the second queued for 1.
-  System system{Placement::loop(2, 1),
-                order_of("0F0,0F1\n1F0,1F1"),
-                {stage_of(1, 0), stage_of(1, 0)},
-                link(0, 1e9)};
+  System system = a_stage_each("0F0,0F1\n1F0,1F1", {stage_of(1, 0), stage_of(1, 0)}, link(0, 1e9));
   for (Layer& stage : system.stages) stage.activation_bytes = 4000;
   const Outcome a = simulated(system);
   system.hardware = link(0, 2e9);
@@ -216,8 +211,8 @@ TEST_CASE("a stage on another rank is the same stage, elsewhere") {
 }
 
 TEST_CASE("plans that share nothing have nothing to compare") {
-  const Outcome forwards = simulated({Placement::loop(1, 1), order_of("0F0"), {stage_of(1, 2)}});
-  System system{Placement::loop(1, 1), order_of("0F1,0B1"), {stage_of(1, 2)}};
+  const Outcome forwards = simulated(a_stage_each("0F0", {stage_of(1, 2)}));
+  System system = a_stage_each("0F1,0B1", {stage_of(1, 2)});
   const Comparison comparison = compared(forwards, simulated(system));
   CHECK(comparison.ops.empty());
   CHECK(comparison.tasks.only_a.size() == 1);
@@ -250,8 +245,7 @@ TEST_CASE("runs lie on one axis by their starts, by their first ops or by both e
 TEST_CASE("spreads are those of the ops, sign left out") {
   // One rank, four forwards of 1 us. 0F1 takes 1 us longer: F2 and F3 start 1 us later, so the
   // starts are apart by 0 0 1 1, by 0.5 in the median and by 1 in nine of ten.
-  const Outcome a =
-      simulated({Placement::loop(1, 1), order_of("0F0,0F1,0F2,0F3"), {stage_of(1, 0)}});
+  const Outcome a = simulated(a_stage_each("0F0,0F1,0F2,0F3", {stage_of(1, 0)}));
   const Comparison comparison = compared(a, with_longer(a, "0F1", us));
   CHECK(comparison.starts.median == Time{us / 2});
   CHECK(comparison.starts.ninth_decile == Time{us});

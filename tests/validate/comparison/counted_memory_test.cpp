@@ -70,7 +70,7 @@ TEST_CASE("counted memory: the peaks of every schedule that is run are those tha
 // One rank and one stage of 1000 bytes; stash 10, workspace 3. F0 and F1 hold 2 stashes and a
 // workspace, then B0 frees one.
 TEST_CASE("counted memory: activations are held from F to the end of B") {
-  System system{Placement::loop(1, 1), order_of("0F0,0F1,0B0,0B1"), {stage_of(1, 2)}};
+  System system = a_stage_each("0F0,0F1,0B0,0B1", {stage_of(1, 2)});
   system.extras.holds[static_cast<std::size_t>(BufferKind::workspace)] = true;
   PricedPlan plan = priced(system);
   for (std::size_t buffer = 0; buffer < plan.plan.buffers.size(); ++buffer) {

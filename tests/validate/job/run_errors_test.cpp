@@ -12,7 +12,7 @@ namespace {
 
 /// One rank that runs F and B of one microbatch. F is asked to take 1 us, B 2 us.
 Job one_rank() {
-  const System system{Placement::loop(1, 1), order_of("0F0,0B0\n"), {stage_of(1, 2)}};
+  const System system = a_stage_each("0F0,0B0\n", {stage_of(1, 2)});
   return job_of(priced(system), {.mean_action_ns = 1'500, .least_work_ns = 0});
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("job: all times are scaled alike, to a mean action and within bounds f
   // F takes 1 us, B 2 us: 1.5 us on average.
   CHECK(one_rank().scale == doctest::Approx(1));
   CHECK(one_rank().priced.costs.duration == std::vector<Time>{from_ns(1000), from_ns(2000)});
-  const System system{Placement::loop(1, 1), order_of("0F0,0B0\n"), {stage_of(1, 2)}};
+  const System system = a_stage_each("0F0,0B0\n", {stage_of(1, 2)});
   const auto scale = [&](const JobLength& length) { return job_of(priced(system), length).scale; };
   CHECK(scale({.mean_action_ns = 150'000, .least_work_ns = 0}) == doctest::Approx(100));
   CHECK(scale({.mean_action_ns = 1'500, .least_work_ns = 30'000}) == doctest::Approx(10));
@@ -130,8 +130,7 @@ TEST_CASE("job: all times are scaled alike, to a mean action and within bounds f
 }
 
 TEST_CASE("job: what leaves nothing to measure is refused with the reason") {
-  System system{
-      Placement::loop(2, 1), order_of("0F0,0B0\n1F0,1B0\n"), {stage_of(0, 0), stage_of(0, 0)}};
+  System system = a_stage_each("0F0,0B0\n1F0,1B0\n", {stage_of(0, 0), stage_of(0, 0)});
   CHECK_THROWS_WITH_AS(job_of(priced(system)), "no action takes any time: nothing to measure",
                        UsageError);
   system.stages = {stage_of(1, 1), stage_of(1, 1)};

@@ -111,7 +111,7 @@ TEST_CASE("sums of passes: they come between the last pass and the first update 
 }
 
 TEST_CASE("sums of passes: what follows an update waits for that update still") {
-  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage_of(1, 2)}, link(0, 1e6)};
+  System system = a_stage_each("0F0,0B0", {stage_of(1, 2)}, link(0, 1e6));
   system.extras.tail = {.updates = true};
   system.training = {.data = 2, .optimizer_us = 1};
   PricedPlan plan = priced(system);
