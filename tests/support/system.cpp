@@ -76,8 +76,7 @@ System in_pairs(const std::vector<std::uint32_t>& ranks, std::string_view order,
   for (const std::uint32_t rank : ranks) on.push_back({Rank{rank}});
   std::vector<std::vector<Stage>> chains;
   for (std::uint32_t s = 0; s < ranks.size(); s += 2) chains.push_back({Stage{s}, Stage{s + 1}});
-  Layer stage = stage_of(forward_us, 0);
-  stage.activation_bytes = transfer_us * 1000;
+  Layer stage{.forward_us = forward_us, .backward_us = 0, .activation_bytes = transfer_us * 1000};
   return {Placement::given(*std::ranges::max_element(ranks) + 1, on, chains),
           order_of(order),
           {stage, stage},

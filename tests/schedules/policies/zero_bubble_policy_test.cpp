@@ -101,8 +101,7 @@ TEST_CASE("zero-bubble: a rank may hold more microbatches where I gives most of 
   // Three ranks, f = i = 2, w = 1, eight microbatches, five activations. Where they are held whole
   // until W, the last rank is full after five Fs and needs a W in front of each of the other three,
   // which holds rank 0 up. Where I leaves a fifth of them, no more than 1 + 7 / 5 are held.
-  Layer stage = stage_of(2, 2, 1);
-  stage.stash_bytes = 10;
+  Layer stage{.forward_us = 2, .backward_input_us = 2, .backward_weight_us = 1, .stash_bytes = 10};
   const auto last_row = [&](double given_back) {
     stage.freed_by_input_bytes = given_back;
     const System system = ordered(chain_of(std::vector<Layer>(3, stage), 8), options_for(8, 5));

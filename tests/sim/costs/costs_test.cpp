@@ -49,8 +49,7 @@ TEST_CASE("B costs its own time where given, else the sum of its halves") {
 
 TEST_CASE("recomputation is an action in front of B or I, and in an overlap cell a part of it") {
   // W 3, I 7, B 10; recomputation 4 makes a B of 14 out of that of an overlap cell.
-  Layer stage = stage_of(4, 7, 3);
-  stage.recompute_us = 4;
+  Layer stage{.forward_us = 4, .backward_input_us = 7, .backward_weight_us = 3, .recompute_us = 4};
   CHECK(length_of(recomputing("0F0,0B0", stage), "0R0") == 4);
   CHECK(length_of(recomputing("0F0,0B0", stage), "0B0") == 10);
   CHECK(length_of(recomputing("0F0,0I0,0W0", stage), "0R0") == 4);
@@ -163,8 +162,7 @@ TEST_CASE("a time that the order needs and nobody states is refused, with its fi
       "order runs B of stage 0");
   CHECK(refusal(one_rank("0F0,0I0,0W0", stage_of(1, 2))) ==
         "/model/stages/0: backward_input_us is missing; the order runs I of stage 0");
-  Layer without_weight = stage_of(1, 2);
-  without_weight.backward_input_us = 1;
+  Layer without_weight{.forward_us = 1, .backward_us = 2, .backward_input_us = 1};
   CHECK(refusal(one_rank("0F0,0I0,0W0", without_weight)) ==
         "/model/stages/0: backward_weight_us is missing; the order runs W of stage 0");
 }
@@ -177,8 +175,7 @@ TEST_CASE("hardware that gives a time below 0, or none at all, is refused with w
     std::optional<double> compute_us(const Layer&, Pass) const override { return pass_us; }
     TransferTime transfer(double, Rank, Rank) const override { return tensor; }
   };
-  Layer stage = stage_of(1, 1);
-  stage.source = "/model/stages/0";
+  Layer stage{.source = "/model/stages/0", .forward_us = 1, .backward_us = 1};
   const System system = a_stage_each("0F0,0B0\n1F0,1B0", {stage, stage});
   const ModelGraph model{system.stages, {}};
   const Partition partition{{{LayerIndex{0}}, {LayerIndex{1}}}, {}};
@@ -206,15 +203,13 @@ TEST_CASE("times that the clock cannot hold are refused, however they come about
   CHECK(refusal(one_rank("0F0,0F1,0F2,0F3,0F4,0F5,0F6,0F7,0F8,0F9", stage_of(1e12, 0))) ==
         too_long);
   // One transfer of 1e18 bytes at 1 byte/s: 1e24 us do not even fit one duration.
-  Layer large = stage_of(1, 1);
-  large.activation_bytes = 1e18;
+  Layer large{.forward_us = 1, .backward_us = 1, .activation_bytes = 1e18};
   CHECK(refusal(a_stage_each("0F0\n1F0", {large, large}, link(0, 1))) == too_long);
 }
 
 TEST_CASE("memory that does not fit 64 bits is refused rather than wrapped around") {
   // 20 activations of 1e18 bytes are above 2^64.
-  Layer large = stage_of(1, 1);
-  large.stash_bytes = 1e18;
+  Layer large{.forward_us = 1, .backward_us = 1, .stash_bytes = 1e18};
   std::string csv;
   for (int m = 0; m < 20; ++m) csv += "0F" + std::to_string(m) + ",";
   for (int m = 0; m < 20; ++m) csv += "0B" + std::to_string(m) + ",";
@@ -223,8 +218,7 @@ TEST_CASE("memory that does not fit 64 bits is refused rather than wrapped aroun
         "/model: the buffers of all actions add up to more than 9e18 bytes, the largest total "
         "supported");
   // Nor do the parameters of ten stages on one rank.
-  Layer heavy = stage_of(1, 1);
-  heavy.parameter_bytes = 1e18;
+  Layer heavy{.forward_us = 1, .backward_us = 1, .parameter_bytes = 1e18};
   const std::vector<Layer> ten(10, heavy);
   CHECK(
       refusal({Placement::loop(1, 10), order_of("0F0,1F0,2F0,3F0,4F0,5F0,6F0,7F0,8F0,9F0"), ten}) ==

@@ -101,8 +101,7 @@ TEST_CASE("a capacity of the reported peak leaves every schedule as it is, offlo
 // Rank 0 sends three outputs of 4,000 bytes at 1, 2 and 3 us, 4 us each; rank 1 reads one every
 // 10 us. Its memory holds 8,000 bytes at most while it receives one and keeps another.
 TEST_CASE("an activation is held from the start of its transfer") {
-  Layer stage = stage_of(1, 0);
-  stage.activation_bytes = 4000;
+  Layer stage{.forward_us = 1, .backward_us = 0, .activation_bytes = 4000};
   Layer reader = stage_of(10, 0);
   System system = a_stage_each("0F0,0F1,0F2\n1F0,1F1,1F2", {stage, reader}, link(0, 1e9));
   const Outcome outcome = simulated(system);

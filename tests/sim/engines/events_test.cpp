@@ -178,8 +178,7 @@ TEST_CASE("with one byte less than it ever needs, a run comes to a halt that say
 
 TEST_CASE("an action that can never have its memory is named with what it lacks") {
   // Each F keeps 100 bytes; the second is 50 over what there is, and its B stands behind it.
-  Layer stage = stage_of(1, 1);
-  stage.stash_bytes = 100;
+  Layer stage{.forward_us = 1, .backward_us = 1, .stash_bytes = 100};
   const System system = a_stage_each("0F0,0F1,0B0,0B1", {stage});
   CHECK(halt_text(system, {.stall_above_bytes = 150}) ==
         "deadlock: at 1 µs 0F1 waits for memory of rank 0: it needs 100 B more, and 100 B of 150 "

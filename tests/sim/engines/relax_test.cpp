@@ -126,8 +126,7 @@ TEST_CASE("a timeline that is used again keeps nothing of the run before") {
 TEST_CASE("transfers of one link go one after the other, and arrive later by its latency") {
   // 8,000 bytes at 2e9 bytes/s hold the link 4 us; latency 1 us; f = 1. Rank 0 gives both
   // activations away by 2: they leave at 1 and 5, and arrive at 6 and 10.
-  Layer stage = stage_of(1, 1);
-  stage.activation_bytes = 8000;
+  Layer stage{.forward_us = 1, .backward_us = 1, .activation_bytes = 8000};
   const Outcome outcome = simulated(a_stage_each("0F0,0F1\n1F0,1F1", {stage, stage}, link(1, 2e9)));
   check_spans(outcome, {"0SEND_F0 1-6", "0SEND_F1 5-10", "1F0 6-7", "1F1 10-11"});
 }

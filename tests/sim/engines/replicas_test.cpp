@@ -16,8 +16,7 @@ namespace {
 /// One rank of several data replicas: F of 1 us, B of 2 us, 4 bytes of parameters, a byte takes 1
 /// us on the link.
 System one_rank(std::uint32_t replicas, Tail tail) {
-  Layer stage = stage_of(1, 2);
-  stage.parameter_bytes = 4;
+  Layer stage{.forward_us = 1, .backward_us = 2, .parameter_bytes = 4};
   System system = a_stage_each("0F0,0B0", {stage}, link(0, 1e6));
   system.extras.tail = std::move(tail);
   system.training = {.data = replicas, .optimizer_us = 1};

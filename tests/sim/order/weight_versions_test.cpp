@@ -68,8 +68,7 @@ TEST_CASE("an order that flushes has one version, whatever updates it has") {
 
 TEST_CASE("further versions take the stage's parameters once each") {
   // Two versions at most: 500 bytes of parameters and 500 of the other version.
-  Layer stage = stage_of(1, 1);
-  stage.parameter_bytes = 500;
+  Layer stage{.forward_us = 1, .backward_us = 1, .parameter_bytes = 500};
   const System system{
       Placement::loop(1, 1), with_updates("0F0,0F1,0B0,0B1", {2, 3}, {WeightUse::newest}), {stage}};
   const MemoryPeak peak = simulated(system).report.ranks.front().memory;

@@ -8,8 +8,7 @@ namespace {
 
 /// Stages with f = 1, b = 2, of which one takes 1 to be made again.
 System pipeline(const char* csv, Recomputing recomputing) {
-  Layer stage = stage_of(1, 2);
-  stage.recompute_us = 1;
+  Layer stage{.forward_us = 1, .backward_us = 2, .recompute_us = 1};
   const Schedule order = order_of(csv);
   System system{Placement::loop(order.ranks(), 1), order, std::vector<Layer>(order.ranks(), stage)};
   system.extras.recomputing = std::move(recomputing);
@@ -93,9 +92,7 @@ TEST_CASE("an R of the order stands where it stands and waits for its rank alone
 
 TEST_CASE("what R brings back is held from R to the end of B, or from F on without an R") {
   // Stash 1, brought back 100, one rank: two activations are kept, one of them is made again.
-  Layer stage = stage_of(1, 2);
-  stage.stash_bytes = 1;
-  stage.recomputed_bytes = 100;
+  Layer stage{.forward_us = 1, .backward_us = 2, .stash_bytes = 1, .recomputed_bytes = 100};
   System system = a_stage_each("0F0,0F1,0B0,0B1", {stage});
   system.extras.holds[static_cast<std::size_t>(BufferKind::recomputed)] = true;
   const auto peak = [&] { return simulated(system).report.ranks[0].memory.bytes; };

@@ -12,8 +12,7 @@ namespace {
 /// Two ranks, f = 1, b = 2, and so many bytes of parameters a stage; a byte takes 1 us on its link.
 /// Without a tail: rank 0 F0 0-1, F1 1-2, B0 4-6, B1 7-9; rank 1 F0 1-2, B0 2-4, F1 4-5, B1 5-7.
 System tail_pipeline(double parameter_bytes, Tail tail, Training training) {
-  Layer stage = stage_of(1, 2);
-  stage.parameter_bytes = parameter_bytes;
+  Layer stage{.forward_us = 1, .backward_us = 2, .parameter_bytes = parameter_bytes};
   System system = a_stage_each("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1", {stage, stage}, link(0, 1e6));
   system.extras.tail = std::move(tail);
   system.training = training;

@@ -105,8 +105,7 @@ TEST_CASE("parameters, received and kept activations add up over time") {
 }
 
 TEST_CASE("parameters alone make the peak of a rank that keeps nothing") {
-  Layer stage = stage_of(1, 1);
-  stage.parameter_bytes = 30;
+  Layer stage{.forward_us = 1, .backward_us = 1, .parameter_bytes = 30};
   const Outcome outcome =
       simulated({Placement::loop(1, 2), order_of("0F0,1F0,1B0,0B0"), {stage, stage}});
   CHECK(outcome.report.ranks[0].memory.bytes == 60);
@@ -115,8 +114,7 @@ TEST_CASE("parameters alone make the peak of a rank that keeps nothing") {
 
 TEST_CASE("the first moment above a limit is when the first byte too many comes") {
   // One rank, stash 10 an activation, f = 1: 10 from 0 on, 20 from 1, 30 from 2.
-  Layer stage = stage_of(1, 1);
-  stage.stash_bytes = 10;
+  Layer stage{.forward_us = 1, .backward_us = 1, .stash_bytes = 10};
   const Outcome outcome = simulated(a_stage_each("0F0,0F1,0F2,0B0,0B1,0B2", {stage}));
   const auto first = [&](std::uint64_t bytes) {
     return first_above(outcome.plan, outcome.costs, outcome.timeline, bytes).front();
@@ -146,8 +144,7 @@ TEST_CASE("workspace is held while an action runs, pending weight gradients from
 
 TEST_CASE("a device's context is held once a rank") {
   // Two stages of 5 bytes on one rank: 10, and 100 whatever it runs.
-  Layer stage = stage_of(1, 1);
-  stage.parameter_bytes = 5;
+  Layer stage{.forward_us = 1, .backward_us = 1, .parameter_bytes = 5};
   System system{Placement::loop(1, 2), order_of("0F0,1F0,1B0,0B0"), {stage, stage}};
   system.extras.holds[static_cast<std::size_t>(BufferKind::context)] = true;
   system.training = {.context_bytes = 100};
@@ -158,8 +155,7 @@ TEST_CASE("a device's context is held once a rank") {
 
 TEST_CASE("what a finished action gives back makes room for what comes in the same moment") {
   // One rank, stash 10 an activation: B0 ends as F1 begins, so there is never more than one.
-  Layer stage = stage_of(1, 1);
-  stage.stash_bytes = 10;
+  Layer stage{.forward_us = 1, .backward_us = 1, .stash_bytes = 10};
   const Outcome outcome = simulated(a_stage_each("0F0,0B0,0F1,0B1", {stage}));
   CHECK(outcome.report.ranks[0].memory.bytes == 10);
 }

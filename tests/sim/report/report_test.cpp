@@ -118,8 +118,7 @@ TEST_CASE("a gap behind a transfer that queued on its link shows the contention"
   // rank 1 has work of its own (2F2) and rank 0 ends with the other chain. Rank 0 gives activations
   // away at 1 and 2; the second leaves at 5 and arrives at 10. Rank 1 wants that one first: from 1
   // to 2 it is being made, to 5 it queues, to 10 it travels. 2F2 travels from 1 to 6.
-  Layer stage = stage_of(1, 0);
-  stage.activation_bytes = 4000;
+  Layer stage{.forward_us = 1, .backward_us = 0, .activation_bytes = 4000};
   const Outcome outcome = simulated({Placement::bidirectional(2),
                                      order_of("0F0,0F1,3F2\n2F2,1F1,1F0"),
                                      {stage, stage},
@@ -244,8 +243,7 @@ TEST_CASE("a physical link carries what the links of the plan carry over it") {
 TEST_CASE("a physical link carries the transfers of all its sharers, each at its share") {
   // Two microbatches of 3,000 bytes from each of two sharers, at 1,000 bytes/us for each of them:
   // 12,000 bytes in 24 us over a link for 2,000 bytes/us.
-  Layer first = stage_of(1, 1);
-  first.activation_bytes = 3000;
+  Layer first{.forward_us = 1, .backward_us = 1, .activation_bytes = 3000};
   const PricedPlan all = priced(a_stage_each("0F0,0F1\n1F0,1F1", {first, stage_of(1, 1)}));
   const Network network{{{"nic", 1e9, 0, 2}}, {{0}}};
   const auto use = network_use(all.plan, all.costs, network, from_us(24));

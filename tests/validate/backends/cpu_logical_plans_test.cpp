@@ -226,8 +226,7 @@ TEST_CASE("cpu_logical: what chance makes slower is busy for longer") {
 // One rank of each replica: F of 1 us, B of 2 us, a sum of 4 us over two replicas. Replica 1 is
 // twice as slow, so its gradient is there at 6, both sums at 10, and the update ends at 11.
 TEST_CASE("data replicas are ranks, and an update waits for the sums of all of them") {
-  Layer stage = stage_of(1, 2);
-  stage.parameter_bytes = 4;
+  Layer stage{.forward_us = 1, .backward_us = 2, .parameter_bytes = 4};
   System system = a_stage_each("0F0,0B0", {stage}, link(0, 1e6));
   system.extras.tail = {.reduces = {true}, .updates = true};
   system.training = {.data = 2, .optimizer_us = 1};
