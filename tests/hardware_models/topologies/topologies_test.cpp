@@ -67,10 +67,13 @@ double slowest(const Wired& wired, std::uint32_t from, std::uint32_t to) {
   return bandwidth;
 }
 
-double latency(const Wired& wired, std::uint32_t from, std::uint32_t to) {
-  double sum = 0;
-  for (const NetworkLink& link : links_between(wired, from, to)) sum += link.latency_us;
-  return sum;
+/// The links on the way, their lowest bandwidth in GB/s and all their latencies:
+/// "0>switch0 switch0>3: 30 GB/s, 2 us".
+std::string way(const Wired& wired, std::uint32_t from, std::uint32_t to) {
+  double latency_us = 0;
+  for (const NetworkLink& link : links_between(wired, from, to)) latency_us += link.latency_us;
+  return fmt::format("{}: {} GB/s, {} us", between(wired, from, to), slowest(wired, from, to) / 1e9,
+                     latency_us);
 }
 
 /// Whether a route leads from one node to the other over hops of its links, through what forwards.
@@ -187,9 +190,7 @@ TEST_CASE("mesh: in a machine every device is one link away, and none forwards")
   const Wired kind = wired(
       "mesh", 8,
       {{"devices_per_node", 4}, {"link_bandwidth_bytes_per_s", 64e9}, {"link_latency_us", 2}});
-  CHECK(between(kind, 1, 3) == "1>3");
-  CHECK(slowest(kind, 1, 3) == 64e9);
-  CHECK(latency(kind, 1, 3) == 2);
+  CHECK(way(kind, 1, 3) == "1>3: 64 GB/s, 2 us");
   CHECK(between(kind, 1, 4) == "1>nic1 nic1>network network>nic4 nic4>4");
 }
 
@@ -237,9 +238,7 @@ TEST_CASE("nvswitch: up to the switch and down again, each device with links of 
                            {{"nvlink_bandwidth_bytes_per_s", 10e9},
                             {"nvlink_latency_us", 2},
                             {"pcie_bandwidth_bytes_per_s", 3e9}});
-  CHECK(between(kind, 2, 7) == "2>nvswitch0 nvswitch0>7");
-  CHECK(slowest(kind, 2, 7) == 10e9);
-  CHECK(latency(kind, 2, 7) == 4);
+  CHECK(way(kind, 2, 7) == "2>nvswitch0 nvswitch0>7: 10 GB/s, 4 us");
   CHECK(to_host(kind, 5) == "5>host0");
 }
 
@@ -250,12 +249,9 @@ TEST_CASE("pcie-tree: within a switch two links, across switches four over the s
                             {"pcie_latency_us", 1},
                             {"uplink_bandwidth_bytes_per_s", 20e9},
                             {"uplink_latency_us", 3}});
-  CHECK(between(kind, 0, 3) == "0>switch0 switch0>3");
-  CHECK(slowest(kind, 0, 3) == 30e9);
-  CHECK(latency(kind, 0, 3) == 2);  // 1 + 1
-  CHECK(between(kind, 3, 4) == "3>switch0 switch0>root root>switch1 switch1>4");
-  CHECK(slowest(kind, 3, 4) == 20e9);
-  CHECK(latency(kind, 3, 4) == 8);  // 1 + 3 + 3 + 1
+  // 1 + 1 us, and 1 + 3 + 3 + 1 us.
+  CHECK(way(kind, 0, 3) == "0>switch0 switch0>3: 30 GB/s, 2 us");
+  CHECK(way(kind, 3, 4) == "3>switch0 switch0>root root>switch1 switch1>4: 20 GB/s, 8 us");
   CHECK(to_host(kind, 6) == "6>switch1 switch1>root root>host0");
 }
 
@@ -269,12 +265,12 @@ TEST_CASE("rails: equal numbers meet on their rail, others change it inside the 
                             {"nic_latency_us", 4}});
   CHECK(between(kind, 1, 6) == "1>nvswitch0 nvswitch0>6");
   CHECK(slowest(kind, 1, 6) == 400e9);
-  CHECK(between(kind, 3, 11) == "3>nic3 nic3>rail3 rail3>nic11 nic11>11");
-  CHECK(slowest(kind, 3, 11) == 25e9);
-  CHECK(latency(kind, 3, 11) == 12);  // 2 + 4 + 4 + 2
-  // 7 sends to number 0 of the next machine: over NVLink to 0, and on over the links of 0.
-  CHECK(between(kind, 7, 8) == "7>nvswitch0 nvswitch0>0 0>nic0 nic0>rail0 rail0>nic8 nic8>8");
-  CHECK(latency(kind, 7, 8) == 14);  // 1 + 1 + 12
+  // 2 + 4 + 4 + 2 us.
+  CHECK(way(kind, 3, 11) == "3>nic3 nic3>rail3 rail3>nic11 nic11>11: 25 GB/s, 12 us");
+  // 7 sends to number 0 of the next machine: over NVLink to 0, and on over the links of 0, 1 + 1
+  // + 12 us.
+  CHECK(way(kind, 7, 8) ==
+        "7>nvswitch0 nvswitch0>0 0>nic0 nic0>rail0 rail0>nic8 nic8>8: 25 GB/s, 14 us");
   CHECK(between(kind, 8, 7) == "8>nvswitch1 nvswitch1>15 15>nic15 nic15>rail7 rail7>nic7 nic7>7");
   CHECK(to_host(kind, 15) == "15>host1");
 }

@@ -90,10 +90,7 @@ TEST_CASE("hang check: calls that match and do not fit are named") {
 
 TEST_CASE("hang check: collectives of different kinds, and one that lacks a rank") {
   const Plan plan = plan_of_two();
-  const auto collective = [&](CommKind kind) {
-    RankItem item = group(plan, {{kind, "0SEND_F0"}}, 0);
-    return item;
-  };
+  const auto collective = [&](CommKind kind) { return group(plan, {{kind, "0SEND_F0"}}, 0); };
   CommPlan comms{{{"stage 0", {0, 1}, true}},
                  {{collective(CommKind::all_reduce)}, {collective(CommKind::all_gather)}}};
   CHECK(hang(comms, plan).find(" meets ") != std::string::npos);
