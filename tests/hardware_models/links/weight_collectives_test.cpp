@@ -12,6 +12,8 @@
 namespace penstock::testing {
 namespace {
 
+using Kind = CollectiveKind;
+
 /// Machines of eight: 300 GB/s and 1 us between their devices, 25 GB/s and 2 us out of each.
 Machine eight() {
   return {.name = "eight",
@@ -34,6 +36,8 @@ HardwareSpec ranks_of(std::uint64_t tensor, std::uint64_t context, std::uint64_t
   return spec;
 }
 
+const std::vector<Rank> rank_0{Rank{0}};
+
 /// Members, and how many of them share a machine, as "16/2"; where that differs, "12/8-4".
 std::string members_text(const HardwareSpec& spec, double copies, double data,
                          const std::vector<Rank>& ranks) {
@@ -44,9 +48,8 @@ std::string members_text(const HardwareSpec& spec, double copies, double data,
   return members.even() ? text : text + "-" + std::to_string(members.fewest());
 }
 
-double us(const HardwareSpec& spec, CollectiveKind kind, double bytes, double data) {
-  const std::vector<Rank> ranks{Rank{0}};
-  const auto time = WeightCollectives(spec).time(kind, bytes, {1, data, ranks});
+double us(const HardwareSpec& spec, Kind kind, double bytes, double data) {
+  const auto time = WeightCollectives(spec).time(kind, bytes, {1, data, rank_0});
   REQUIRE(time);
   return time->occupies_us + time->latency_us;
 }
@@ -65,24 +68,22 @@ TEST_CASE("data replicas lie in machines as their groups leave room for") {
 TEST_CASE("dense weights are a tensor group apart, experts as far as their shares reach") {
   // Tensor 2, context 2, data 4: a rank is two machines. Dense weights lie on every second device.
   const HardwareSpec spec = ranks_of(2, 2, 4);
-  const std::vector<Rank> one{Rank{0}};
-  CHECK(members_text(spec, 2, 4, one) == "8/4");
+  CHECK(members_text(spec, 2, 4, rank_0) == "8/4");
   // Four experts, each split over a tensor group: on 0 and 8.
-  CHECK(members_text(spec, 1, 2, one) == "2/1");
+  CHECK(members_text(spec, 1, 2, rank_0) == "2/1");
   // Two of them: on 0, 4 | 8, 12.
-  CHECK(members_text(spec, 1, 4, one) == "4/2");
+  CHECK(members_text(spec, 1, 4, rank_0) == "4/2");
   // Two whole experts of a tensor group: on 0, 2, 4, 6 | 8 ..., where dense weights are.
-  CHECK(members_text(spec, 2, 4, one) == "8/4");
+  CHECK(members_text(spec, 2, 4, rank_0) == "8/4");
   // One whole expert: on all.
-  CHECK(members_text(spec, 4, 4, one) == "16/8");
+  CHECK(members_text(spec, 4, 4, rank_0) == "16/8");
 }
 
 TEST_CASE("replicas that shard together lie behind each other, those of one share take turns") {
-  const std::vector<Rank> one{Rank{0}};
   const auto text = [&](const HardwareSpec& spec, double copies, std::uint32_t data,
                         bool across_groups) {
     const SharedParameters parameters{.bytes = 1, .copies = copies};
-    const Holders holders = holders_of(parameters, {data, 2}, one, across_groups);
+    const Holders holders = holders_of(parameters, {data, 2}, rank_0, across_groups);
     const DeviceRow row = HolderPlaces(spec, holders).rows(100).front();
     const Members members = members_of(*spec.machine, HolderPlaces(spec, holders));
     return fmt::format("{}/{} every {}", members.count, members.per_machine, row.stride);
@@ -121,11 +122,10 @@ TEST_CASE("several ranks that hold a stage are one group") {
 
 TEST_CASE("one machine may have more holders than another") {
   // Twelve replicas of a device each: eight in one machine, four in the next.
-  const std::vector<Rank> one{Rank{0}};
-  CHECK(members_text(ranks_of(1, 1, 12), 1, 12, one) == "12/8-4");
+  CHECK(members_text(ranks_of(1, 1, 12), 1, 12, rank_0) == "12/8-4");
   // Three devices a replica: 0, 3, 6 | 9, 12, 15.
-  CHECK(members_text(ranks_of(3, 1, 6), 1, 6, one) == "6/3");
-  CHECK(members_text(ranks_of(3, 1, 4), 1, 4, one) == "4/3-1");
+  CHECK(members_text(ranks_of(3, 1, 6), 1, 6, rank_0) == "6/3");
+  CHECK(members_text(ranks_of(3, 1, 4), 1, 4, rank_0) == "4/3-1");
 }
 
 TEST_CASE(
@@ -165,11 +165,10 @@ TEST_CASE("every third or twelfth device lies in as many machines as are passed"
 }
 
 TEST_CASE("many holders lie in machines as few do") {
-  const std::vector<Rank> one{Rank{0}};
   for (const std::uint64_t data : {64U, 16384U, 32760U, 65536U}) {
     CAPTURE(data);
     const HardwareSpec spec = ranks_of(1, 1, data);
-    const Holders holders{1, static_cast<double>(data), one};
+    const Holders holders{1, static_cast<double>(data), rank_0};
     const Members members = members_of(*spec.machine, HolderPlaces(spec, holders));
     CHECK(members.machines() == data / 8);
     CHECK(members.per_machine == 8);
@@ -178,46 +177,41 @@ TEST_CASE("many holders lie in machines as few do") {
 }
 
 TEST_CASE("a million holders are as soon placed as a few") {
-  const std::vector<Rank> one{Rank{0}};
-  CHECK(members_text(ranks_of(1, 1, 1'000'000'000), 1, 1e9, one) == "1000000000/8");
-  CHECK(members_text(ranks_of(4, 1, 1'000'000'001), 1, 1'000'000'001, one) == "1000000001/2-1");
+  CHECK(members_text(ranks_of(1, 1, 1'000'000'000), 1, 1e9, rank_0) == "1000000000/8");
+  CHECK(members_text(ranks_of(4, 1, 1'000'000'001), 1, 1'000'000'001, rank_0) == "1000000001/2-1");
 }
 
 TEST_CASE("a sum over four replicas, two a machine, takes what its algorithm says") {
   // 1 GB. Two rings, one a NIC: 2 * 3 steps with an eighth each at 25 GB/s, 5,000 us, and 2 or 1
   // us.
   HardwareSpec spec = ranks_of(4, 1, 4);
-  spec.collectives = {{CollectiveKind::all_reduce, find_named(collective_entries(), "ring")}};
-  CHECK(us(spec, CollectiveKind::all_reduce, 1e9, 4) == doctest::Approx(30'009));
+  spec.collectives = {{Kind::all_reduce, find_named(collective_entries(), "ring")}};
+  CHECK(us(spec, Kind::all_reduce, 1e9, 4) == doctest::Approx(30'009));
   // Hierarchical: half of it inside, at 300 GB/s there and back, a quarter across, there and back.
   const double half = 0.5e9 / 300e9 * 1e6, quarter = 10'000;
   const double inside = 2 * (half + 1), across = 2 * (quarter + 2);
-  spec.collectives = {
-      {CollectiveKind::all_reduce, find_named(collective_entries(), "hierarchical")}};
-  CHECK(us(spec, CollectiveKind::all_reduce, 1e9, 4) == doctest::Approx(inside + across));
+  spec.collectives = {{Kind::all_reduce, find_named(collective_entries(), "hierarchical")}};
+  CHECK(us(spec, Kind::all_reduce, 1e9, 4) == doctest::Approx(inside + across));
   // Left open it is the quickest. A half of it for gradients and a half for weights, with ZeRO-1.
   spec.collectives = {};
-  CHECK(us(spec, CollectiveKind::all_reduce, 1e9, 4) == doctest::Approx(inside + across));
-  CHECK(us(spec, CollectiveKind::reduce_scatter, 1e9, 4) == doctest::Approx((inside + across) / 2));
-  CHECK(us(spec, CollectiveKind::all_gather, 1e9, 4) == doctest::Approx((inside + across) / 2));
+  CHECK(us(spec, Kind::all_reduce, 1e9, 4) == doctest::Approx(inside + across));
+  CHECK(us(spec, Kind::reduce_scatter, 1e9, 4) == doctest::Approx((inside + across) / 2));
+  CHECK(us(spec, Kind::all_gather, 1e9, 4) == doctest::Approx((inside + across) / 2));
   // In one machine there is no way out: 2 * 3 steps of 250 MB at 300 GB/s and 1 us.
-  CHECK(us(ranks_of(2, 1, 4), CollectiveKind::all_reduce, 1e9, 4) ==
+  CHECK(us(ranks_of(2, 1, 4), Kind::all_reduce, 1e9, 4) ==
         doctest::Approx(6 * (0.25e9 / 300e9 * 1e6 + 1)));
 }
 
 TEST_CASE("the latencies of a collective occupy nothing") {
-  const std::vector<Rank> ranks{Rank{0}};
   const HardwareSpec spec = ranks_of(8, 1, 4);
-  const auto time =
-      WeightCollectives(spec).time(CollectiveKind::all_gather, 1e9, {1, 4, ranks}).value();
+  const auto time = WeightCollectives(spec).time(Kind::all_gather, 1e9, {1, 4, rank_0}).value();
   CHECK(time.latency_us == doctest::Approx(3 * 2));
   CHECK(time.occupies_us == doctest::Approx(3 * 0.25e9 / 25e9 * 1e6));
 }
 
 TEST_CASE("one holder has nothing to do, and hardware without ways of its own says nothing") {
-  const std::vector<Rank> ranks{Rank{0}};
-  const Holders alone{1, 1, ranks}, two{1, 2, ranks};
-  const auto kind = CollectiveKind::all_reduce;
+  const Holders alone{1, 1, rank_0}, two{1, 2, rank_0};
+  const auto kind = Kind::all_reduce;
   HardwareSpec spec = ranks_of(4, 1, 2);
   CHECK(WeightCollectives(spec).time(kind, 1e9, alone)->occupies_us == 0);
   CHECK_FALSE(WeightCollectives().time(kind, 1e9, two));
