@@ -64,11 +64,16 @@ bool applies(const CollectiveEntry& entry, const CollectiveCall& call) {
 }
 
 const CollectiveEntry& quickest(const CollectiveCall& call) {
-  std::vector<const CollectiveEntry*> all = those_for(call.kind);
-  std::erase_if(all, [&](const CollectiveEntry* entry) { return !applies(*entry, call); });
-  return **std::ranges::min_element(all, [&](const CollectiveEntry* a, const CollectiveEntry* b) {
-    return a->us(call) < b->us(call);
-  });
+  const CollectiveEntry* best = nullptr;
+  double least_us = 0;
+  for (const CollectiveEntry* entry : collective_entries()) {
+    if (!serves(*entry, call.kind) || !applies(*entry, call)) continue;
+    const double us = entry->us(call);
+    if (best != nullptr && us >= least_us) continue;
+    best = entry;
+    least_us = us;
+  }
+  return *best;
 }
 
 const CollectiveEntry& chosen(const CollectiveCall& call, const CollectiveChoice& choice) {

@@ -91,6 +91,7 @@ bool has_direct_links(const Machine& machine) {
 }
 
 Members members_of(const Machine& machine, const GroupPlace& group) {
+  if (group.devices == 1) return {1, 1};
   const std::uint64_t span = group.devices * group.stride;
   if (machine.devices == 1) return {group.devices, 1};
   if (machine.devices % span == 0 && fills_evenly(machine, span)) {

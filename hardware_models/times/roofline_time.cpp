@@ -89,6 +89,15 @@ std::vector<Pass> parts_of(Pass pass) {
   return {pass == Pass::recompute ? Pass::forward : pass};
 }
 
+/// By `Group`.
+std::array<Members, 4> groups_of(const HardwareSpec& spec) {
+  const auto members = [&](std::uint64_t count, std::uint64_t stride) {
+    return members_of(*spec.machine, {count, stride, spec.devices()});
+  };
+  return {members(spec.tensor, 1), members(spec.context, spec.tensor),
+          members(spec.expert, spec.expert_tensor), members(spec.expert_tensor, 1)};
+}
+
 /// Tiles that cover all products.
 double tiles_of(const Kernel& product, const Tile& tile) {
   return tiles_along(product.rows, tile.rows) * tiles_along(product.columns, tile.columns) *
@@ -116,11 +125,7 @@ std::string other_units_text(const Device& device, std::string_view precision) {
 RooflineTimes::RooflineTimes(const HardwareSpec& spec)
     : machine_(*spec.machine),
       kernels_(machine_.device, spec.precision),
-      tensor_(spec.tensor),
-      context_(spec.context),
-      expert_(spec.expert),
-      expert_tensor_(spec.expert_tensor),
-      devices_(spec.devices()),
+      groups_(groups_of(spec)),
       collectives_(spec.collectives),
       overlaps_experts_(spec.overlaps_experts),
       overlaps_shared_(spec.overlaps_shared),
@@ -198,7 +203,7 @@ double RooflineTimes::collectives_us(const Layer& layer, Pass pass, Extent exten
   double exposed_us = 0, hidden_us = 0, rings_us = 0;
   for (const Collective& collective : layer.work.collectives) {
     if (!runs(collective, pass, extent)) continue;
-    const Members members = group_of(collective);
+    const Members& members = group_of(collective);
     const double us = collective.count * group_us(collective, members);
     const double hidden = hidden_share(collective, members);
     const bool ring =
@@ -232,17 +237,8 @@ DeviceUse RooflineTimes::single_pass_use(const Layer& layer, Pass pass, Extent e
   return use;
 }
 
-Members RooflineTimes::group_of(const Collective& collective) const {
-  switch (collective.group) {
-    case Group::tensor:
-      return members_of(machine_, {tensor_, 1, devices_});
-    case Group::context:
-      return members_of(machine_, {context_, tensor_, devices_});
-    case Group::expert_tensor:
-      return members_of(machine_, {expert_tensor_, 1, devices_});
-    default:
-      return members_of(machine_, {expert_, expert_tensor_, devices_});
-  }
+const Members& RooflineTimes::group_of(const Collective& collective) const {
+  return groups_[static_cast<std::size_t>(collective.group)];
 }
 
 double RooflineTimes::group_us(const Collective& collective, const Members& members) const {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "hardware_models/collectives/registry.hpp"
+#include "hardware_models/collectives/rounds/rounds.hpp"
 #include "hardware_models/spec/hardware_spec.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "sim/model/model_graph.hpp"
@@ -102,17 +104,13 @@ class RooflineTimes {
   double collectives_us(const Layer& layer, Pass pass, Extent extent, double kernels_us,
                         double attention_us) const;
   DeviceUse single_pass_use(const Layer& layer, Pass pass, Extent extent) const;
-  Members group_of(const Collective& collective) const;
+  const Members& group_of(const Collective& collective) const;
   double group_us(const Collective& collective, const Members& members) const;
   double hidden_share(const Collective& collective, const Members& members) const;
 
   Machine machine_;
   KernelTimes kernels_;
-  std::uint64_t tensor_;
-  std::uint64_t context_;
-  std::uint64_t expert_;
-  std::uint64_t expert_tensor_;
-  std::uint64_t devices_;  // over all ranks
+  std::array<Members, 4> groups_;  // by `Group`: how each lies in machines
   CollectiveChoice collectives_;
   bool overlaps_experts_;
   bool overlaps_shared_;
