@@ -58,7 +58,12 @@ std::uint32_t BestFirst::kept_of(const Item& item) const {
 }
 
 void BestFirst::start() {
-  const std::vector<DegreesBounds> bounds = frames_.price_degrees(options_.jobs);
+  const std::vector<DegreesBounds> bounds =
+      frames_.price_degrees(options_.jobs, [this] { return !has_time(); });
+  if (bounds.size() < space_.degrees.size()) {  // nothing is known of them
+    plan_.stopped = true;
+    plan_.slower_bound_us = 0;
+  }
   for (std::uint32_t degrees = 0; degrees < bounds.size(); ++degrees) {
     queue_.push({.bound_us = bounds[degrees].bound_us,
                  .number = std::uint64_t{degrees} << 40U,
@@ -286,6 +291,8 @@ void BestFirst::simulate(const Item& item, Outcome& outcome) {
 
 BestFirst::Outcome BestFirst::work(const Item& item) {
   Outcome outcome;
+  outcome.done = has_time();
+  if (!outcome.done) return outcome;
   switch (item.holds) {
     case Holds::degrees:
       judge_frames(item, outcome);
@@ -310,6 +317,7 @@ BestFirst::Outcome BestFirst::work(const Item& item) {
 
 /// Codecs and offloads that save memory count as layouts once they are judged.
 void BestFirst::take(const Item& item, Outcome outcome) {
+  if (!outcome.done) return queue_.push(item);
   const bool judged = outcome.judged || outcome.refused > 0 || outcome.without_memory > 0;
   if (judged && saves_memory(item)) ++plan_.legal;
   take_frames(item, std::move(outcome.frames));
@@ -363,6 +371,7 @@ LayoutPlan BestFirst::run() {
   plan_.task = base_.task;
   plan_.excluded = space_.excluded;
   plan_.legal = space_.legal;
+  search_early();
   start();
   search(Aim::best);
   refine_cuts();

@@ -70,6 +70,7 @@ class BestFirst {
   };
   /// What an item came to.
   struct Outcome {
+    bool done = false;  // else the time was up before its turn
     std::vector<Item> items;
     std::vector<LayoutFrame> frames;
     std::optional<LayoutFrame> frame;  // judged now
@@ -82,6 +83,8 @@ class BestFirst {
 
   std::size_t wanted() const;
   void search(Aim last);
+  void search_early();
+  void keep_early();
   void start();
   std::vector<Item> next_items();
   std::vector<LayoutFamily> families_of(const Item& item) const;
@@ -160,7 +163,8 @@ class BestFirst {
   Aim aim_ = Aim::best;
   std::clock_t begin_ = std::clock();
   double most_us_ = std::numeric_limits<double>::infinity();  // of what is searched
-  bool found_elsewhere_ = false;  // a layout that fits, so that time is limited
+  bool found_elsewhere_ = false;     // a layout that fits, so that time is limited
+  std::vector<JudgedLayout> early_;  // of a part of the space; fit
   FamilyTimes fitting_;
   FamilyTimes tight_;
   PlanFront front_;  // of layouts that fit

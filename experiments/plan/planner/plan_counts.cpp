@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
+#include "sim/base/time.hpp"
 
 namespace penstock {
 
@@ -32,6 +35,13 @@ std::string counts_text(const LayoutPlan& plan) {
       too_large == 0
           ? ""
           : fmt::format("; {} would need more memory to simulate than --max-memory", too_large));
+}
+
+std::string others_text(const LayoutPlan& plan) {
+  if (plan.slower_bound_us == 0) return "how much faster the others may be is not known";
+  const Time fastest = plan.fastest_full.value_or(plan.best()->trial.makespan);
+  const double gap = 1 - plan.slower_bound_us / to_us(fastest);
+  return fmt::format("none of the others is more than {} faster", percent_text(std::max(0.0, gap)));
 }
 
 std::string closest_text(const LayoutPlan& plan) {

@@ -9,9 +9,10 @@
 
 namespace penstock {
 
-/// Tries others of some layouts, unless the user has ended the search.
+/// Tries others of some layouts, unless the user or a time limit has ended the search.
 void BestFirst::refine(const std::vector<JudgedLayout>& layouts, const OthersOf& others_of) {
   if (options_.asked_to_end && options_.asked_to_end()) return;
+  if (!queue_.empty() && !has_time()) return;
   std::vector<JudgedLayout> tried;
   for (const JudgedLayout& layout : layouts) {
     for (LayoutChoice& other : others_of(layout.choice)) {
@@ -87,6 +88,7 @@ void BestFirst::end_search() {
   }
   plan_.stopped = plan_.stopped || (aim_ == Aim::best && !queue_.empty());
   plan_.whole_front = wants_front() && aim_ == Aim::front && queue_.empty();
+  if (plan_.stopped) keep_early();
 }
 
 /// Runs the best of some layouts with draws of documents, a few families at a time, until `kept`

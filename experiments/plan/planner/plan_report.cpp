@@ -125,13 +125,10 @@ std::string documents_text(const LayoutPlan& plan) {
       judged_draws, short_time_text(*plan.fastest_full), refused);
 }
 
-/// How much faster a layout may be that was not simulated.
 std::string stopped_text(const LayoutPlan& plan) {
-  const Time fastest = plan.fastest_full.value_or(plan.fitting.front().trial.makespan);
-  const double gap = 1 - plan.slower_bound_us / to_us(fastest);
   return fmt::format(
-      "stopped early (--budget): none of the others is more than {} faster{}{}\n",
-      percent_text(std::max(0.0, gap)), plan.fastest_full ? " with full microbatches" : "",
+      "stopped early (--budget): {}{}{}\n", others_text(plan),
+      plan.fastest_full ? " with full microbatches" : "",
       plan.unplaced ? ", but for those with devices of its own for the encoder" : "");
 }
 

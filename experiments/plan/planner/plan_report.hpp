@@ -51,6 +51,8 @@ double slower_than(const JudgedLayout& layout, const JudgedLayout& other);
 
 /// How many layouts were judged how.
 std::string counts_text(const LayoutPlan& plan);
+/// Of a search that was stopped: how much faster than its first layout the others may be.
+std::string others_text(const LayoutPlan& plan);
 /// Where nothing fits: the least memory that a layout needs, and the layout if the number is its
 /// own; empty if none was judged.
 std::string closest_text(const LayoutPlan& plan);

@@ -104,11 +104,9 @@ std::vector<std::string> summary_of(const Starter& starter) {
   const JudgedLayout& fastest = *plan.best();
   std::vector<std::string> lines{counts_text(plan), fastest_text(fastest.trial, fastest.choice)};
   if (plan.stopped) {
-    const double left = 1 - plan.slower_bound_us / to_us(fastest.trial.makespan);
-    lines.push_back(
-        fmt::format("stopped after {} s of every core: none of the others is more than {} faster; "
-                    "penstock layout takes the time to judge them all",
-                    starter_seconds, percent_text(left)));
+    lines.push_back(fmt::format(
+        "stopped after {} s of every core: {}; penstock layout takes the time to judge them all",
+        starter_seconds, others_text(plan)));
   }
   return lines;
 }

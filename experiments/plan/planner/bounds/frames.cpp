@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
+#include <string>
 
 #include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/stack_memory.hpp"
@@ -19,6 +19,12 @@ bool like_each_other(const OrderChoice& one, const OrderChoice& other) {
          one.slices == other.slices && one.splits == other.splits && one.joins == other.joins &&
          one.fused == other.fused && one.hides_experts == other.hides_experts &&
          one.rule->copies == other.rule->copies && one.why_not == other.why_not;
+}
+
+/// Whether cells of a shape take the same, however ranks share their work.
+bool same_cells(const OrderChoice& one, const OrderChoice& other) {
+  return one.slices == other.slices && one.hides_experts == other.hides_experts &&
+         one.fused == other.fused;
 }
 
 /// The equal part of each rank: the fullest one has at least that.
@@ -84,6 +90,9 @@ LayoutFrames::LayoutFrames(const PlanBase& base, const LayoutSpace& space, const
   const Layout unfitted =
       with_shape(base, {.data = base.task.devices, .microbatch = base.task.microbatch}, 1);
   shared_bytes_ = parameter_bytes(unfitted.model) - parameter_bytes(base.settled.model);
+  for (const std::string& partition : space.partitions) {
+    bound_by_.push_back(bound_by(base, partition));
+  }
   find_placements();
   find_cuts();
 }
@@ -173,34 +182,71 @@ void LayoutFrames::find_cuts() {
   }
 }
 
+/// Those that layouts of some degrees may have.
+std::vector<std::uint16_t> LayoutFrames::groups_of(const LayoutChoice& degrees) const {
+  std::vector<std::uint16_t> groups;
+  for (std::uint16_t group = 0; group < groups_.size(); ++group) {
+    if (placement(group, degrees.pipeline) == nullptr) continue;
+    const bool legal =
+        degrees.pipeline == 1 || why_no_order(base_.task, degrees, *groups_[group].like) == nullptr;
+    if (legal) groups.push_back(group);
+  }
+  return groups;
+}
+
+/// Adds a frame unless its recomputation goes not with its order.
+void LayoutFrames::add_unjudged(LayoutFrame frame, std::vector<LayoutFrame>& frames) const {
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  const OrderChoice& order = *groups_[frame.group].like;
+  const RecomputeChoice& recompute = space_.recomputations[frame.recomputation];
+  if (why_no_recomputation(base_.task, degrees, order, recompute) != nullptr) return;
+  frame.some_layers =
+      static_cast<std::uint16_t>(some_layers(base_.task, degrees, order, recompute));
+  frame.bound_by = bound_by_[frame.partition];
+  frames.push_back(frame);
+}
+
 std::vector<LayoutFrame> LayoutFrames::unjudged(std::uint32_t number) const {
   const LayoutChoice& degrees = space_.degrees[number];
+  const std::vector<std::uint16_t> groups = groups_of(degrees);
   std::vector<LayoutFrame> frames;
   for (const bool sequence : sequence_choices(base_.task, degrees, only_)) {
     for (std::uint8_t r = 0; r < space_.recomputations.size(); ++r) {
       for (std::uint8_t p = 0; p < space_.partitions.size(); ++p) {
-        for (std::uint16_t group = 0; group < groups_.size(); ++group) {
-          if (placement(group, degrees.pipeline) == nullptr) continue;
-          if (why_no_order(base_.task, degrees, *groups_[group].like) != nullptr &&
-              degrees.pipeline > 1) {
-            continue;
-          }
-          const RecomputeChoice& recompute = space_.recomputations[r];
-          const OrderChoice& order = *groups_[group].like;
-          if (why_no_recomputation(base_.task, degrees, order, recompute) != nullptr) continue;
-          frames.push_back({.degrees = number,
-                            .group = group,
-                            .sequence = sequence,
-                            .recomputation = r,
-                            .partition = p,
-                            .some_layers = static_cast<std::uint16_t>(
-                                some_layers(base_.task, degrees, order, recompute)),
-                            .bound_by = bound_by(base_, space_.partitions[p])});
+        for (const std::uint16_t group : groups) {
+          add_unjudged({.degrees = number,
+                        .group = group,
+                        .sequence = sequence,
+                        .recomputation = r,
+                        .partition = p},
+                       frames);
         }
       }
     }
   }
   return frames;
+}
+
+/// Of the frames of some degrees, the first of each shape and kind of cells.
+std::vector<LayoutFrame> LayoutFrames::different(std::uint32_t number) const {
+  const LayoutChoice& degrees = space_.degrees[number];
+  if (space_.partitions.empty()) return {};
+  const std::vector<std::uint16_t> groups = groups_of(degrees);
+  std::vector<LayoutFrame> all;
+  for (const bool sequence : sequence_choices(base_.task, degrees, only_)) {
+    for (std::uint8_t r = 0; r < space_.recomputations.size(); ++r) {
+      for (const std::uint16_t group : groups) {
+        const bool known = std::ranges::any_of(all, [&](const LayoutFrame& one) {
+          return one.sequence == sequence &&
+                 same_cells(*groups_[one.group].like, *groups_[group].like);
+        });
+        if (known) continue;
+        add_unjudged({.degrees = number, .group = group, .sequence = sequence, .recomputation = r},
+                     all);
+      }
+    }
+  }
+  return all;
 }
 
 /// The work of a frame on the stack where it takes least.
@@ -224,20 +270,19 @@ std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t degrees) {
   return frames;
 }
 
-std::vector<DegreesBounds> LayoutFrames::price_degrees(std::size_t jobs) {
-  std::vector<std::vector<LayoutFrame>> different;  // frames that differ in their shape and cells
-  for (std::uint32_t number = 0; number < space_.degrees.size(); ++number) {
-    std::set<std::pair<LayerShapeKey, bool>> known;
-    different.emplace_back();
-    for (const LayoutFrame& frame : unjudged(number)) {
-      if (!known.insert({key(frame), groups_[frame.group].like->fused}).second) continue;
-      different.back().push_back(frame);
+std::vector<DegreesBounds> LayoutFrames::price_degrees(std::size_t jobs,
+                                                       const std::function<bool()>& stop) {
+  std::vector<std::vector<LayoutFrame>> frames_by_degrees;
+  for (std::uint32_t number = 0; number < space_.degrees.size() && !stop(); ++number) {
+    frames_by_degrees.push_back(different(number));
+    for (const LayoutFrame& frame : frames_by_degrees.back()) {
       shapes_.ask(key(frame), choice(frame));
     }
   }
-  shapes_.price(jobs);
+  shapes_.price(jobs, stop);
+  if (stop()) return {};
   std::vector<DegreesBounds> all;
-  for (std::vector<LayoutFrame>& frames : different) {
+  for (std::vector<LayoutFrame>& frames : frames_by_degrees) {
     for (LayoutFrame& frame : frames) find_layers(frame, false);
     all.push_back(bounds_of(frames));
   }

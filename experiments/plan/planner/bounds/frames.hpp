@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -54,8 +55,8 @@ class LayoutFrames {
   /// All must outlive it.
   LayoutFrames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only);
 
-  /// Of all degrees of the space, once; `jobs` threads at most.
-  std::vector<DegreesBounds> price_degrees(std::size_t jobs);
+  /// Of all degrees of the space, once; `jobs` threads at most. Nothing once it is asked to `stop`.
+  std::vector<DegreesBounds> price_degrees(std::size_t jobs, const std::function<bool()>& stop);
   /// The frames of one combination of degrees, not judged.
   std::vector<LayoutFrame> of_degrees(std::uint32_t degrees);
   /// Bounds of a frame from its cut and what it recomputes.
@@ -94,7 +95,10 @@ class LayoutFrames {
     double step_us = 0;    // of the updates of a rank together
   };
 
+  std::vector<std::uint16_t> groups_of(const LayoutChoice& degrees) const;
+  void add_unjudged(LayoutFrame like, std::vector<LayoutFrame>& frames) const;
   std::vector<LayoutFrame> unjudged(std::uint32_t degrees) const;
+  std::vector<LayoutFrame> different(std::uint32_t degrees) const;
   DegreesBounds bounds_of(const std::vector<LayoutFrame>& frames) const;
   double work_us(const LayoutFrame& frame, std::uint32_t zero) const;
   double mean_bytes(const LayoutFrame& frame) const;
@@ -135,8 +139,9 @@ class LayoutFrames {
   const LayoutSpace& space_;
   const Restrictions& only_;
   std::vector<OrderGroup> groups_;
-  std::vector<OfStack> stacks_;  // with whole gradients, and with sharded ones
-  double shared_bytes_ = 0;      // parameters that two layers share on one rank
+  std::vector<BoundBy> bound_by_;  // by partition of the space
+  std::vector<OfStack> stacks_;    // with whole gradients, and with sharded ones
+  double shared_bytes_ = 0;        // parameters that two layers share on one rank
   std::map<std::pair<std::uint16_t, std::uint32_t>, Placement> placements_;
   LayerShapes shapes_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> stage_of_layer_;  // by stages, even cuts

@@ -125,11 +125,13 @@ const ModelGraph& LayerShapes::model(const LayerShapeKey& key, bool sharded,
   return complete(key).stacks[sharded ? 1 : 0].models[like_[recomputation]];
 }
 
-void LayerShapes::price(std::size_t jobs) {
+void LayerShapes::price(std::size_t jobs, const std::function<bool()>& stop) {
   std::vector<std::pair<const LayerShapeKey*, const Shape*>> work;
   for (const auto& [key, shape] : shapes_) work.emplace_back(&key, &shape);
-  in_parallel(
-      work.size(), [&](std::size_t i) { price(*work[i].first, *work[i].second); }, {}, jobs);
+  const auto price_one = [&](std::size_t i) {
+    if (!stop()) price(*work[i].first, *work[i].second);
+  };
+  in_parallel(work.size(), price_one, {}, jobs);
 }
 
 Layout LayerShapes::layout_of(const LayerShapeKey& key, const Shape& shape, bool sharded) const {

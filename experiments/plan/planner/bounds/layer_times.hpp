@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -100,8 +101,8 @@ class LayerShapes {
   void ask(const LayerShapeKey& key, const LayoutChoice& choice) {
     shapes_.try_emplace(key).first->second.choice = choice;
   }
-  /// Prices F, B, I and W of all shapes asked for; `jobs` threads at most.
-  void price(std::size_t jobs);
+  /// Prices F, B, I and W of all shapes asked for, until asked to `stop`; `jobs` threads at most.
+  void price(std::size_t jobs, const std::function<bool()>& stop);
   /// Of a shape that was asked for, without recomputation; nullptr when it is refused.
   const std::vector<LayerTimes>* passes(const LayerShapeKey& key, bool sharded) const;
   /// The same with a recomputation of the space.

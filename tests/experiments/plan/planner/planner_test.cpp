@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -204,6 +205,30 @@ TEST_CASE("planner: a time limit ends the search with the best so far, and says 
   CHECK(plan.slower_bound_us <= to_us(plan.best()->trial.makespan));
   CHECK(says(counts_text(plan), "left when the time was up"));
   CHECK_FALSE(planned(task, {.best = 1}).stopped);
+}
+
+TEST_CASE("planner: a search of many degrees has a layout that fits before it has all bounds") {
+  const TrainingTask task =
+      read_task({.model = shared_model(deepseek), .hardware = "dgx-h100", .devices = 2048});
+  const LayoutPlan plan = planned(task, {.best = 1, .most_seconds = 0});
+  CHECK(plan.stopped);
+  REQUIRE_FALSE(plan.fitting.empty());
+  CHECK(plan.best()->trial.fits());
+  CHECK(plan.slower_bound_us == 0);
+  CHECK(plan.simulated == plan.fitting.size() + plan.repeated);
+  CHECK(plan.slower == plan.legal - plan.simulated);
+  CHECK(plan_text(plan, 1).find("how much faster the others may be is not known") !=
+        std::string::npos);
+}
+
+TEST_CASE("planner: a search of many degrees that is asked to end does so while it has no bounds") {
+  const TrainingTask task =
+      read_task({.model = shared_model(deepseek), .hardware = "dgx-h100", .devices = 2048});
+  std::atomic<int> asked = 0;
+  const LayoutPlan plan = planned(task, {.asked_to_end = [&] { return ++asked > 10; }});
+  CHECK(plan.stopped);
+  CHECK(plan.fitting.empty());
+  CHECK(plan.slower_bound_us == 0);
 }
 
 TEST_CASE("planner: a layout's scenario as text and as value are the same") {
