@@ -325,6 +325,7 @@ constinit extern const FormatEntry deepspeed_config_entry{
     "how DeepSpeed trains, as its config states it; read and written",
     recognizes,
     read_model,
-    write_launch};
+    write_launch,
+    "/model/command"};
 
 }  // namespace penstock::deepspeed_config_file

@@ -59,6 +59,7 @@ constinit extern const FormatEntry dnn_placement_entry{
         "which device has which nodes of a dnn-partitioning graph: a result, or an expert's "
         "choice; read",
     .recognizes = recognizes,
-    .read_model = read_model};
+    .read_model = read_model,
+    .place = "/partition/file"};
 
 }  // namespace penstock::dnn_placement_file

@@ -125,6 +125,7 @@ constinit extern const FormatEntry pipedream_conf_entry{
     .suffix = ".json",
     .summary = "the stages of a model and their ranks as PipeDream's runtime has them; read",
     .recognizes = recognizes,
-    .read_model = read_model};
+    .read_model = read_model,
+    .place = "/partition/file"};
 
 }  // namespace penstock::pipedream_conf_file

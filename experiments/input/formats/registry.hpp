@@ -21,6 +21,8 @@ struct FormatEntry {
   ModelFile (*read_model)(std::string_view text, const ModelFileOptions& options) = nullptr;
   /// The files that start a training; null for formats that start none.
   std::vector<LaunchFile> (*write_launch)(const TrainingLaunch& launch) = nullptr;
+  /// Where a scenario names such a file.
+  std::string_view place = "/model/file";
 };
 
 /// Sorted by name.

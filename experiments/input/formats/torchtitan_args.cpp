@@ -335,6 +335,7 @@ constinit extern const FormatEntry torchtitan_args_entry{
     "read and written",
     recognizes,
     read_model,
-    write_launch};
+    write_launch,
+    "/model/command"};
 
 }  // namespace penstock::torchtitan_args_file

@@ -190,10 +190,16 @@ void check_kind(const json& document, const std::string& source) {
       source == "-" ? "FILE" : source));
 }
 
-/// Whether a text begins with a stage and a pass, as cells of an order do: "0F0".
+/// Whether a text is a stage, a pass and a microbatch, as cells of an order are: "0F0".
 bool is_cell(std::string_view text) {
-  const std::size_t pass = text.find_first_not_of("0123456789");
-  return pass != 0 && pass != std::string_view::npos && text[pass] >= 'A' && text[pass] <= 'Z';
+  const auto take_digits = [&text] {
+    const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(count);
+    return count > 0;
+  };
+  if (!take_digits() || text.find_first_of("FBIW") != 0) return false;
+  text.remove_prefix(1);
+  return take_digits() && text.empty();
 }
 
 /// An order has a cell in its first row that is not blank.
@@ -208,15 +214,19 @@ void refuse_order(std::string_view text) {
   }
 }
 
-/// Of what is no JSON, the error says rather what it is.
-json parse_document(const std::string& text) {
+/// Of what is no JSON, or states no model, the error says rather what it is.
+json parse_document(const std::string& text, const std::string& source) {
+  json document;
   try {
-    return parse_json(text);
+    document = parse_json(text);
   } catch (const InputError&) {
     refuse_model(text);
     refuse_order(text);
     throw;
   }
+  check_kind(document, source);
+  if (document.is_object() && !document.contains("model")) refuse_model(text);
+  return document;
 }
 
 /// "penstock": another format version gets its own error.
@@ -273,7 +283,7 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
   const auto parsed = [&] {
     check_configuration(text);
     refuse_run(text);
-    return parse_document(text);
+    return parse_document(text, source);
   };
   return scenario_from(about_file(source, parsed), source, settings);
 }

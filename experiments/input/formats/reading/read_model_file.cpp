@@ -74,8 +74,8 @@ void refuse_run(std::string_view text) {
 void refuse_model(std::string_view text) {
   const FormatEntry* const entry = recognized(text);
   if (entry == nullptr || entry->read_model == nullptr) return;
-  throw InputError(fmt::format("its format is {}: {}; a scenario names it under /model/file",
-                               entry->name, entry->summary));
+  throw InputError(fmt::format("its format is {}: {}; a scenario names it under {}", entry->name,
+                               entry->summary, entry->place));
 }
 
 void refuse_scenario(std::string_view text) {

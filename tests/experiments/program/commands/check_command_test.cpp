@@ -51,12 +51,21 @@ TEST_CASE("run, check, explain: a file of another kind is named with what reads 
   const std::string scenario = PENSTOCK_ROOT "/experiments/scenarios/first_run.json";
   REQUIRE(desk.run({"run", scenario, "--timeline", "r.timeline"}).code == 0);
   desk.file("p.csv", "layer,examples,forward_us,backward_us,activation_bytes\na,2,4,8,6\n");
+  desk.file("p.json", R"({"profile": 1, "layers": []})");
+  desk.file("d.json", R"({"zero_optimization": {"stage": 1}})");
+  desk.file("c.json", R"({"module_to_stage_map": [0], "stage_to_rank_map": {"0": [0]}})");
   desk.file("o.csv", "xF0,0F1\n");
   const std::string trace = PENSTOCK_ROOT "/tests/torch/traces/2.15.0-zb-h1/rank0.json.gz";
   struct Case {
     std::vector<std::string> words;
     std::string error;
   };
+  const std::string trains =
+      "d.json: its format is deepspeed-config: how DeepSpeed trains, as its config states it; read "
+      "and written; a scenario names it under /model/command\n";
+  const std::string cuts =
+      "c.json: its format is pipedream-conf: the stages of a model and their ranks as PipeDream's "
+      "runtime has them; read; a scenario names it under /partition/file\n";
   const std::string explains = "r.timeline: it is a timeline; penstock explain reads it\n";
   const std::string describes = "p.csv: its format is profile-csv: layers as they were measured";
   for (const Case& one : std::vector<Case>{
@@ -64,6 +73,10 @@ TEST_CASE("run, check, explain: a file of another kind is named with what reads 
            {{"check", "r.timeline"}, explains},
            {{"run", "p.csv"}, describes},
            {{"check", "p.csv"}, describes},
+           {{"run", "p.json"}, "p.json: its format is profile-json: layers as they were measured"},
+           {{"run", "d.json"}, trains},
+           {{"check", "d.json"}, trains},
+           {{"run", "c.json"}, cuts},
            {{"run", "o.csv"}, "o.csv: this is an order, which has no times; name it in a scenario"},
            {{"check", scenario}, scenario + ": it is a scenario; penstock run simulates it\n"},
            {{"explain", trace, trace}, trace + ": its format is kineto: "}}) {
@@ -71,6 +84,17 @@ TEST_CASE("run, check, explain: a file of another kind is named with what reads 
     const ProgramRun run = desk.run(one.words);
     CHECK(run.code == 3);
     CHECK(run.errors.starts_with("penstock: error: " + one.error));
+  }
+}
+
+TEST_CASE("run: a table is no order for a number and a capital letter in a cell") {
+  const Desk desk;
+  for (const char* table : {"name,8B,70B\n1,2,3\n", "x,3D printer,5\n", "x,4E2,2F,7G0\n"}) {
+    CAPTURE(table);
+    desk.file("table.csv", table);
+    const ProgramRun run = desk.run({"run", "table.csv"});
+    CHECK(run.code == 3);
+    CHECK(run.errors.find("this is an order") == std::string::npos);
   }
 }
 
