@@ -52,7 +52,7 @@ void set_budget(Budget budget) { own_budget() = std::move(budget); }
 std::string memory_text(double bytes) {
   const char* unit = "B";
   for (const char* larger : {"kB", "MB", "GB", "TB", "PB"}) {
-    if (bytes < 1000) break;
+    if (bytes < 999.5) break;  // would round to 1000
     bytes /= 1000;
     unit = larger;
   }

@@ -53,6 +53,9 @@ TEST_CASE("budget: sizes have the unit that leaves at least 1 of it") {
   CHECK(memory_text(1) == "1 B");
   CHECK(memory_text(999) == "999 B");
   CHECK(memory_text(1500) == "1.5 kB");
+  CHECK(memory_text(999'499) == "999 kB");
+  CHECK(memory_text(999'500) == "1 MB");
+  CHECK(memory_text(999'999) == "1 MB");
   CHECK(memory_text(15e6) == "15 MB");
   CHECK(memory_text(4.25e12) == "4.25 TB");
 }
