@@ -41,6 +41,26 @@ constexpr std::array quantities{
              "25GB/s"},
     Quantity{"megabytes", nullptr, 0, 1e9, byte_units, "64MB"}};
 
+/// A schema without a reference to a definition.
+const Json& resolved(const Json& schema) {
+  if (!schema.contains("$ref")) return schema;
+  const auto name = schema.at("$ref").get<std::string>();
+  return quantity_definitions().at(name.substr(name.rfind('/') + 1));
+}
+
+/// The types of both, each a name or a list of names.
+Json types_of_both(const Json& one, const Json& other) {
+  Json all = Json::array();
+  for (const Json* types : {&one, &other}) {
+    if (types->is_array()) {
+      all.insert(all.end(), types->begin(), types->end());
+    } else {
+      all.push_back(*types);
+    }
+  }
+  return all;
+}
+
 Json definition_of(const Quantity& quantity, bool bounded) {
   Json schema{{"type", {"number", "string"}}};
   if (bounded) {
@@ -137,12 +157,8 @@ void for_each_item(const json& list, const std::function<void(const json&)>& ste
 Takes::Takes(Json schema) : schema_(std::make_shared<const Json>(std::move(schema))) {}
 
 std::pair<double, double> Takes::bounds() const {
-  const Json* schema = schema_.get();
-  if (schema->contains("$ref")) {
-    const auto name = schema->at("$ref").get<std::string>();
-    schema = &quantity_definitions().at(name.substr(name.rfind('/') + 1));
-  }
-  return {schema->value("minimum", -unbounded), schema->value("maximum", unbounded)};
+  const Json& schema = resolved(*schema_);
+  return {schema.value("minimum", -unbounded), schema.value("maximum", unbounded)};
 }
 
 bool Takes::only_whole() const { return schema_->value("type", Json()) == "integer"; }
@@ -201,18 +217,20 @@ Takes map_of(const Takes& values) {
 }
 
 Takes either(const Takes& one, const Takes& other) {
-  Json schema = one.schema();
-  schema.update(other.schema());
-  schema["type"] = {one.schema()["type"], other.schema()["type"]};
+  Json schema = resolved(one.schema());
+  const Json& more = resolved(other.schema());
+  const Json types = types_of_both(schema.at("type"), more.at("type"));
+  schema.update(more);
+  schema["type"] = types;
   return schema;
 }
 
 Takes or_null(const Takes& takes) {
-  Json schema = takes.schema();
+  Json schema = resolved(takes.schema());
   if (schema.contains("enum")) {
     schema["enum"].push_back(nullptr);
   } else {
-    schema["type"] = {"null", schema["type"]};
+    schema["type"] = types_of_both("null", schema.at("type"));
   }
   return schema;
 }

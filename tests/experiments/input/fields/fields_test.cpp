@@ -79,4 +79,26 @@ TEST_CASE("fields: keys beside those of a table are listed") {
         std::vector<std::string>{"lid"});
 }
 
+TEST_CASE("fields: what takes several types, or is a quantity, takes null or one type more") {
+  const auto accepts = [](const Takes& takes, const nlohmann::json& value) {
+    const Schema schema(nlohmann::ordered_json{{"properties", {{"a", takes.schema()}}}});
+    return refused_at([&] { schema.check({{"a", value}}); }) == "accepted";
+  };
+  const Takes several = either(either(whole(1, 5), text()), truth());
+  for (const Takes& takes : {several, or_null(several)}) {
+    CHECK(accepts(takes, 3));
+    CHECK_FALSE(accepts(takes, 6));
+    CHECK(accepts(takes, "six"));
+    CHECK(accepts(takes, true));
+  }
+  CHECK_FALSE(accepts(several, nullptr));
+  CHECK(accepts(or_null(several), nullptr));
+  for (const Takes& takes : {or_null(time_us()), either(time_us(), truth())}) {
+    CHECK(accepts(takes, 2));
+    CHECK_FALSE(accepts(takes, -2));
+  }
+  CHECK(accepts(or_null(time_us()), nullptr));
+  CHECK(accepts(either(time_us(), truth()), false));
+}
+
 }  // namespace penstock::testing
