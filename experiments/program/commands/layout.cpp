@@ -109,7 +109,8 @@ struct Options : Arguments {
       line.option("--compare-hardware", "the best layout on these machines too", "NAMES");
   Text counts =
       line.option("--compare-devices", "the best layout on other numbers of devices", "NUMBERS");
-  Texts changes = line.list("--change", "how the best layout moves", "/POINTER=…", suggested_axes);
+  Texts changes =
+      line.list("--change", "how the best layout moves", "/POINTER=…", suggested_changes);
   CostFlags costs{{line}};
   Flag json = line.json("print the layouts as JSON");
   Text folder = line.folder("-o,--output", "write a scenario for each into a folder");

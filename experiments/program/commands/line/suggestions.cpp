@@ -180,6 +180,15 @@ std::vector<std::string> suggested_axes(std::string_view typed) {
   return listed_behind(typed, suggested_values(typed.substr(0, equals)));
 }
 
+std::vector<std::string> suggested_changes(std::string_view typed) {
+  const auto chosen = layout_choices();
+  std::vector<std::string> changes = suggested_axes(typed);
+  std::erase_if(changes, [&](const std::string& change) {
+    return chosen.contains(change.substr(0, change.find('=')));
+  });
+  return changes;
+}
+
 std::vector<std::string> suggested_layout_values(std::string_view typed) {
   const auto choices = layout_choices();
   const std::size_t equals = typed.find('=');

@@ -40,6 +40,8 @@ std::vector<std::string> suggested_architectures(std::string_view typed);
 std::vector<std::string> suggested_settings(std::string_view typed);
 /// The same with several values, separated by commas.
 std::vector<std::string> suggested_axes(std::string_view typed);
+/// The same without what layouts choose.
+std::vector<std::string> suggested_changes(std::string_view typed);
 /// The same of what layouts choose.
 std::vector<std::string> suggested_layout_values(std::string_view typed);
 /// Releases of PyTorch whose lowering is known.

@@ -271,6 +271,8 @@ TEST_CASE("completion: commands, options and the values that are known") {
   CHECK(offers({"layout", "m", "--only", "/parallel/pip"}, "/parallel/pipeline="));
   CHECK(offers({"layout", "m", "--only", "/schedule/name=1f1b,zb-"}, "/schedule/name=1f1b,zb-h1"));
   CHECK(!offers({"layout", "m", "--only", "/hardware/na"}, "/hardware/name="));
+  CHECK(offers({"layout", "m", "--change", "/hardware/na"}, "/hardware/name="));
+  CHECK(!offers({"layout", "m", "--change", "/parallel/pip"}, "/parallel/pipeline="));
   CHECK(offers({"run", "fir"}, "first_run.json"));
   CHECK(offers({"describe", "llama-3.1-8"}, "llama-3.1-8b.json"));
   CHECK(candidates({"run", "s.json", "--trace=x"}).empty());  // files
