@@ -140,8 +140,8 @@ std::optional<Confidence> take_stack(const Scenario& scenario, const Catalogue& 
   if (own && !stack.known_device && scenario.hardware.stack.name.empty()) {
     notes.push_back(
         fmt::format("{}{} is of a file of its own, which prices kernels by its rates "
-                    "alone; state \"like\" there, or /hardware/stack",
-                    no_stack, device.name));
+                    "alone; state {}/hardware/stack",
+                    no_stack, device.name, device.like.empty() ? "\"like\" there, or " : ""));
     return std::nullopt;
   }
   device.stack = stack.constants;

@@ -386,7 +386,7 @@ LayoutPlan BestFirst::run() {
     plan_.stacks = {machine->device.stack.name, base_.sharded.spec.machine->device.stack.name};
   }
   for (const std::string& note : base_.settled.hardware.notes) {
-    if (note.starts_with(no_stack)) plan_.no_stack = note + "\n";
+    if (note.starts_with(no_stack)) plan_.no_stack = note;
   }
   return std::move(plan_);
 }

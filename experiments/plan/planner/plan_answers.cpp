@@ -9,11 +9,13 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/step_split.hpp"
+#include "experiments/run/throughput.hpp"
 
 namespace penstock {
 namespace {
@@ -85,9 +87,10 @@ std::string rule_text(const LayoutPlan& restricted) {
   return "";
 }
 
-/// The ratio of two speeds, and how far it is known: different machines share no error.
+/// The ratio of two speeds, and how far it is known.
 struct Ratio {
-  double value = 1, least = 1, most = 1;
+  double value = 1;
+  std::optional<StepInterval> interval;  // empty: the spread of the prices is unknown
 };
 
 Ratio ratio_of(const LayoutPlan& first, const LayoutPlan& other) {
@@ -96,10 +99,12 @@ Ratio ratio_of(const LayoutPlan& first, const LayoutPlan& other) {
   const double value = one.mean_within && one.tokens_per_s && two.tokens_per_s
                            ? *two.tokens_per_s / *one.tokens_per_s
                            : two.samples_per_s / one.samples_per_s;
-  const double spread =
-      first.task.hardware == other.task.hardware ? spread_between(first) : spread_apart(one, two);
-  const StepInterval known = step_interval(spread);
-  return {value, value * known.least, value * known.most};
+  const bool same_machine = first.task.hardware == other.task.hardware;
+  if (!same_machine && !(one.spread && two.spread)) return {value, std::nullopt};
+  // Different machines share no error.
+  const StepInterval known =
+      step_interval(same_machine ? spread_between(first) : spread_apart(one, two));
+  return {value, StepInterval{value * known.least, value * known.most}};
 }
 
 FrontPoint point_of(const JudgedLayout& one) {
@@ -329,7 +334,9 @@ std::string machines_text(const std::vector<LayoutPlan>& plans) {
     if (&plan != first) {
       const Ratio ratio = ratio_of(*first, plan);
       speed = fmt::format("{:.2f} ×", ratio.value);
-      interval = fmt::format("{:.2f}–{:.2f}", ratio.least, ratio.most);
+      if (const auto& known = ratio.interval) {
+        interval = fmt::format("{:.2f}–{:.2f}", known->least, known->most);
+      }
     }
     rows.push_back({plan.task.hardware, plan.stacks[runs_sharded(best->choice.zero) ? 1 : 0],
                     std::to_string(plan.task.devices), step_text(*best), speed, interval,
@@ -347,7 +354,9 @@ ordered_json machines_json(const std::vector<LayoutPlan>& plans) {
     ordered_json& one = all.emplace_back(plan_json(plan, 1));
     if (plan.best() == nullptr) continue;
     const Ratio ratio = ratio_of(*first, plan);
-    one["speed"] = {{"ratio", ratio.value}, {"low", ratio.least}, {"high", ratio.most}};
+    one["speed"] = {{"ratio", ratio.value},
+                    {"low", or_null(ratio.interval, &StepInterval::least)},
+                    {"high", or_null(ratio.interval, &StepInterval::most)}};
   }
   return all;
 }

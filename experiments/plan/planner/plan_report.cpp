@@ -352,7 +352,8 @@ std::string plan_text(const LayoutPlan& plan, std::size_t best) {
     text += cost_note(plan);
   }
   text += tight_text(plan) + front_text(plan);
-  text += "\n" + plan.no_stack + counts_text(plan) + "\n";
+  if (!plan.no_stack.empty()) text += "\n" + plan.no_stack;
+  text += "\n" + counts_text(plan) + "\n";
   return text;
 }
 
@@ -375,6 +376,7 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best) {
           {"fastest_full_us", or_null(plan.fastest_full, to_us)},
           {"draws_refused",
            plan.draws_refused.empty() ? ordered_json() : ordered_json(plan.draws_refused)},
+          {"no_stack", plan.no_stack.empty() ? ordered_json() : ordered_json(plan.no_stack)},
           {"stopped", plan.stopped},
           {"least_other_us", plan.stopped ? ordered_json(plan.slower_bound_us) : ordered_json()},
           {"legal", plan.legal},

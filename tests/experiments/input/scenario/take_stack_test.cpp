@@ -89,6 +89,11 @@ TEST_CASE("a device of a file of its own has a stack where it is like another; e
   const Layout like =
       layout_like(R"("like": {"value": "h100-sxm5-80gb", "assumption": "a test"},)");
   CHECK(like.hardware.spec.machine->device.stack.name == "megatron-bridge-2025");
+  const Layout unlisted = layout_like(R"("like": {"value": "l40s", "assumption": "a test"},)");
+  REQUIRE_FALSE(unlisted.hardware.notes.empty());
+  CHECK(unlisted.hardware.notes.front() ==
+        "no stack: chip is of a file of its own, which prices kernels by its rates alone; state "
+        "/hardware/stack");
 }
 
 TEST_CASE("a stack without its year is the newest of its family") {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/plan/planner/plan_report.hpp"
 #include "tests/support/plans.hpp"
 #include "tests/support/says.hpp"
 
@@ -89,6 +90,31 @@ TEST_CASE("answers: machines are compared by samples a second, and equal ones ar
   CHECK(json[3]["speed"]["high"].get<double>() / json[3]["speed"]["ratio"].get<double>() ==
         doctest::Approx(std::exp(1.645 * spread)).epsilon(0.001));
   CHECK(says(machines_text(plans), "dgx-b200"));
+}
+
+TEST_CASE("answers: speeds of machines whose prices have no known spread have no interval") {
+  auto compared =
+      comparisons({llama_on("dgx-h100", 8), llama_on("dgx-h100", 16), llama_on("dgx-b200", 8)},
+                  catalogue(), planner_of(plain_space));
+  REQUIRE(compared.size() == 1);
+  auto& plans = compared.front();
+  const auto known = machines_json(plans);
+  for (LayoutPlan& plan : plans) {
+    for (JudgedLayout& one : plan.fitting) one.trial.spread.reset();
+  }
+  const auto json = machines_json(plans);
+  REQUIRE(json.size() == 3);
+  CHECK(json[2]["speed"]["ratio"] == known[2]["speed"]["ratio"]);
+  CHECK(json[2]["speed"]["low"].is_null());
+  CHECK(json[2]["speed"]["high"].is_null());
+  CHECK(json[1]["speed"] == known[1]["speed"]);  // one machine has one error
+}
+
+TEST_CASE("answers: a plan says as JSON, too, why no stack prices it") {
+  LayoutPlan plan;
+  CHECK(plan_json(plan, 1)["no_stack"].is_null());
+  plan.no_stack = "no stack: chip has none";
+  CHECK(plan_json(plan, 1)["no_stack"] == "no stack: chip has none");
 }
 
 TEST_CASE("answers: whole and sharded gradients are compared apart, each on one stack") {
