@@ -158,13 +158,10 @@ const Fields& paper_fields() {
 }
 
 Pairs pairs_of(const json& table, const char* key) {
+  const json stated = table.value(key, json::array());
+  if (stated.is_array()) return stated.get<Pairs>();
   Pairs pairs;
-  if (!table.contains(key)) return pairs;
-  if (table[key].is_array()) {
-    for (const json& pair : table[key]) pairs.emplace_back(pair[0], pair[1]);
-    return pairs;
-  }
-  for (const auto& [name, value] : table[key].items()) pairs.emplace_back(name, value);
+  for (const auto& [name, value] : stated.items()) pairs.emplace_back(name, value);
   return pairs;
 }
 
@@ -293,9 +290,8 @@ json with_shared_keys(json document) {
     return document;  // the schema reports what is wrong
   }
   for (json& table : document["tables"]) {
-    json whole = document["every_table"];
-    whole.merge_patch(table);
-    table = std::move(whole);
+    const json own = std::exchange(table, document["every_table"]);
+    table.merge_patch(own);
   }
   return document;
 }
@@ -355,6 +351,11 @@ std::string_view paper_schema() {
     schema["if"]["required"] = {"every_table"};
     schema["then"]["properties"] = {{"every_table", patch}, {"tables", {{"items", patch}}}};
     schema["else"]["properties"]["tables"]["items"] = table;
+    for (const ordered_json& key : table["required"]) {
+      ordered_json& either = schema["then"]["allOf"].emplace_back()["anyOf"];
+      either[0]["properties"]["every_table"]["required"].push_back(key);
+      either[1]["properties"]["tables"]["items"]["required"].push_back(key);
+    }
     return printed(schema);
   }();
   return text;

@@ -129,6 +129,8 @@ TEST_CASE("reproduce: the schema takes every paper as it is written") {
   CHECK(papers > 0);
   json paper = paper_with({{"name", "other"}, {"unit", nullptr}});
   CHECK_FALSE(taken(paper));
+  paper["every_table"] = json::object();  // has no key that the table lacks
+  CHECK_FALSE(taken(paper));
   paper["every_table"] = pipeline_table({{"a", 2, 4, 75}}, R"([{"name": "j"}])");
   CHECK(taken(paper));
   paper["every_table"]["colums"] = {"m"};
