@@ -137,6 +137,8 @@ TEST_CASE("rules that are defined for one replica of a stage refuse several") {
 TEST_CASE("options that a rule does not take, or values that an option cannot have, are refused") {
   CHECK(catalogue_refusal("1f1b", {4, 1, 8}, {{"group", "4"}}) ==
         "unknown option \"group\"; 1f1b takes no options");
+  CHECK(catalogue_refusal("gpipe", {4, 1, 8}, {{"group", "4"}}) ==
+        "unknown option \"group\"; gpipe takes backward_order");
   CHECK(catalogue_refusal("hanayo", {4, 2, 8}, {{"slices", "4"}}) ==
         "unknown option \"slices\"; hanayo takes waves");
   for (const char* value :

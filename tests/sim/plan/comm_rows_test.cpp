@@ -248,7 +248,7 @@ TEST_CASE("written communication: weights are gathered behind UNSHARD, gradients
       sharded("0UNSHARD,0F0,0RESHARD,1UNSHARD,1F0,1B0,1RESHARD,1REDUCE_GRAD,0UNSHARD,0B0,0RESHARD,"
               "0REDUCE_GRAD"));
   CHECK(spans_text(late) ==
-        "0GATHER0 0-2, 0F0 2-4, 1GATHER0 4-6, 1F0 6-8, 1B0 8-10, 1REDUCE0 10-12, 0GATHER0 0-2, "
+        "0GATHER0 0-2, 0F0 2-4, 1GATHER0 4-6, 1F0 6-8, 1B0 8-10, 1REDUCE0 10-12, 0GATHER0 12-14, "
         "0B0 14-16, 0REDUCE0 16-18");
   CHECK(most_held(late) == 8);
   // Both whole from the start.

@@ -90,6 +90,8 @@ TEST_CASE("the JSON of a contended run has its path, its shares and its gaps, to
     all.update(nlohmann::json::parse(others));
     return all;
   };
+  // The share of the queued transfers, 7 us, leaves out the 1 us of latency in which both are under
+  // way; the gap of rank 1 waits for the one that its action reads.
   nlohmann::json expected = R"({
     "penstock": 1, "title": "queued", "schedule": "queued.csv", "makespan_us": 11,
     "critical_path": [
