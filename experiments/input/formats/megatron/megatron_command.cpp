@@ -41,11 +41,7 @@ constexpr std::array unread{
 
 /// Arguments that make another model, layout or order, and what states it instead.
 constexpr std::array refused{
-    UnreadArguments{"--optimizer-cpu-offload", "optimizer state on the host is not simulated"},
-    UnreadArguments{"--use-tp-pp-dp-mapping",
-                    "replicas outside pipelines are not simulated; leave it out"},
-    UnreadArguments{"--zero-stage", "leave it out and state \"zero\" in /memory"},
-    UnreadArguments{"--checkpoint-activations, --checkpoint-num-layers",
+    UnreadArguments{"--checkpoint-activations",
                     "write --recompute-granularity full --recompute-method uniform "
                     "--recompute-num-layers N"},
     UnreadArguments{"--o-lora-rank", "outputs of attention in two products are not simulated"},
@@ -84,50 +80,60 @@ constexpr std::string_view valued =
     "--attention-backend, --attention-dropout, --context-parallel-size, --cp-comm-type, "
     "--cpu-offloading-num-layers, --data-parallel-sharding-strategy, "
     "--decoder-first-pipeline-num-layers, --decoder-last-pipeline-num-layers, "
-    "--expert-model-parallel-size, --expert-tensor-parallel-size, --ffn-hidden-size, --fp4-format, "
-    "--fp8-format, --fp8-recipe, --global-batch-size, --hidden-dropout, --hidden-size, "
-    "--kv-channels, --kv-lora-rank, --make-vocab-size-divisible-by, --max-position-embeddings, "
-    "--merge-file, --micro-batch-size, --moe-expert-capacity-factor, --moe-ffn-hidden-size, "
-    "--moe-layer-freq, --moe-router-topk, --moe-shared-expert-intermediate-size, "
-    "--moe-token-dispatcher-type, --mtp-num-layers, --nnodes, --normalization, --nproc-per-node, "
-    "--num-attention-heads, --num-distributed-optimizer-instances, --num-experts, --num-layers, "
+    "--expert-model-parallel-size, --expert-tensor-parallel-size, --ffn-hidden-size, "
+    "--fp4-format, --fp8-format, --fp8-recipe, --global-batch-size, --hidden-dropout, "
+    "--hidden-size, --kv-channels, --kv-lora-rank, --make-vocab-size-divisible-by, "
+    "--max-position-embeddings, --merge-file, --micro-batch-size, --moe-expert-capacity-factor, "
+    "--moe-ffn-hidden-size, --moe-layer-freq, --moe-router-topk, "
+    "--moe-shared-expert-intermediate-size, --moe-token-dispatcher-type, --mtp-num-layers, "
+    "--nnodes, --normalization, --nproc-per-node, --num-attention-heads, "
+    "--num-distributed-optimizer-instances, --num-experts, --num-layers, "
     "--num-layers-per-virtual-pipeline-stage, --num-query-groups, "
-    "--num-virtual-stages-per-pipeline-rank, --optimizer, --padded-vocab-size, "
-    "--pipeline-model-parallel-layout, --pipeline-model-parallel-size, --position-embedding-type, "
-    "--q-lora-rank, --qk-head-dim, --qk-pos-emb-head-dim, --recompute-granularity, "
-    "--recompute-method, --recompute-modules, --recompute-num-layers, --seq-length, "
-    "--sgd-momentum, --tensor-model-parallel-size, --tokenizer-type, --transformer-impl, "
-    "--v-head-dim, --vocab-size, --window-size";
+    "--num-virtual-stages-per-pipeline-rank, --optimizer, --optimizer-offload-fraction, "
+    "--padded-vocab-size, --pipeline-model-parallel-layout, --pipeline-model-parallel-size, "
+    "--position-embedding-type, --q-lora-rank, --qk-head-dim, --qk-pos-emb-head-dim, "
+    "--recompute-granularity, --recompute-method, --recompute-modules, --recompute-num-layers, "
+    "--seq-length, --sgd-momentum, --tensor-model-parallel-size, --tokenizer-type, "
+    "--transformer-impl, --v-head-dim, --vocab-size, --window-size, --zero-stage";
 constexpr std::string_view flags =
     "--account-for-embedding-in-pipeline-split, --account-for-loss-in-pipeline-split, "
-    "--add-qkv-bias, --bf16, --cpu-offloading, --cross-entropy-loss-fusion, --disable-bias-linear, "
-    "--fp16, --fp4-param-gather, --fp8-dot-product-attention, --fp8-multi-head-attention, "
-    "--fp8-param-gather, --group-query-attention, --moe-layer-recompute, "
-    "--moe-pad-expert-input-to-capacity, --moe-shared-expert-gate, --moe-shared-expert-overlap, "
-    "--multi-latent-attention, --no-position-embedding, --no-scatter-gather-tensors-in-pipeline, "
-    "--overlap-grad-reduce, --overlap-moe-expert-parallel-comm, --overlap-param-gather, "
-    "--qk-layernorm, --quick-geglu, --recompute-activations, --reuse-grad-buf-for-mxfp8-param-ag, "
-    "--sequence-parallel, --swiglu, --torch-fsdp2-no-reshard-after-forward, "
-    "--untie-embeddings-and-output-weights, --use-custom-fsdp, --use-distributed-optimizer, "
-    "--use-flash-attn, --use-megatron-fsdp, --use-rotary-position-embeddings, --use-torch-fsdp2";
+    "--add-qkv-bias, --bf16, --cpu-offloading, --cross-entropy-loss-fusion, "
+    "--disable-bias-linear, --fp16, --fp4-param-gather, --fp8-dot-product-attention, "
+    "--fp8-multi-head-attention, --fp8-param-gather, --group-query-attention, "
+    "--moe-layer-recompute, --moe-pad-expert-input-to-capacity, --moe-shared-expert-gate, "
+    "--moe-shared-expert-overlap, --multi-latent-attention, --no-position-embedding, "
+    "--no-scatter-gather-tensors-in-pipeline, --optimizer-cpu-offload, --overlap-grad-reduce, "
+    "--overlap-moe-expert-parallel-comm, --overlap-param-gather, --qk-layernorm, --quick-geglu, "
+    "--recompute-activations, --reuse-grad-buf-for-mxfp8-param-ag, --sequence-parallel, --swiglu, "
+    "--torch-fsdp2-no-reshard-after-forward, --untie-embeddings-and-output-weights, "
+    "--use-custom-fsdp, --use-distributed-optimizer, --use-flash-attn, --use-megatron-fsdp, "
+    "--use-rotary-position-embeddings, --use-torch-fsdp2, --use-tp-pp-dp-mapping";
 
-/// Arguments of Megatron-LM without effect here that are a letter or two from one that is read.
-constexpr std::string_view no_misspellings = "--fp4-recipe, --vocab-file";
+/// Arguments of Megatron-LM, srun and mpirun without effect here that are a letter or two from one
+/// that is read.
+constexpr std::string_view no_misspellings = "--fp4-recipe, --n, --nodes, --np, --vocab-file";
 
 /// The argument that a misspelt one was meant for. Other arguments of Megatron-LM differ from those
 /// that are read by more letters.
-std::optional<std::string> meant_by(const std::string& name) {
+std::optional<std::string> meant_by(std::string name, bool of_launcher) {
   constexpr std::size_t most_wrong_letters = 2;
   if (is_listed(no_misspellings, name)) return std::nullopt;
-  return nearest(name, split_names(fmt::format("{}, {}", valued, flags)), most_wrong_letters);
+  std::replace(name.begin(), name.end(), '_', '-');
+  const std::string all = of_launcher ? "--nnodes, --nproc-per-node"  // of torchrun
+                                      : fmt::format("{}, {}", valued, flags);
+  return nearest(name, split_names(all), most_wrong_letters);
 }
-
-constexpr std::size_t most_left_out = 5;  // listed in an error
 
 /// The launcher accepts both spellings.
 std::string canonical(std::string_view name) {
   if (name == "--nproc_per_node") return "--nproc-per-node";
   return std::string(name);
+}
+
+/// torchrun's range of nodes is one number where both ends are equal: "2:2".
+std::string without_range(const std::string& text) {
+  const std::string least = text.substr(0, text.find(':'));
+  return text == least + ":" + least ? least : text;
 }
 
 bool names_argument(const ShellWord& word) { return word.text.starts_with("--"); }
@@ -215,7 +221,6 @@ MegatronCommand::MegatronCommand(std::string_view text) {
   const ShellScript script = read_shell_script(text);
   notes_ = script.notes;
   left_out_ = script.notes;
-  if (left_out_.size() > most_left_out) left_out_.resize(most_left_out);
   std::vector<ShellWords> found = training_commands(script, states_sizes);
   ShellWords loose;
   if (found.empty()) {
@@ -251,8 +256,8 @@ void MegatronCommand::read(const ShellWords& words) {
 
 /// A word that may expand to any number of arguments, or to one of unknown name.
 void MegatronCommand::leave_out(const ShellWord& word) {
-  notes_.push_back(
-      fmt::format("{}: left out: {}", line_text(word.line), shortened(word.gaps.front().why, 120)));
+  left_out_.push_back(notes_.emplace_back(fmt::format("{}: left out: {}", line_text(word.line),
+                                                      shortened(word.gaps.front().why, 120))));
 }
 
 void MegatronCommand::add(const ShellWord& word, ShellWords values) {
@@ -267,6 +272,9 @@ void MegatronCommand::add(const ShellWord& word, ShellWords values) {
     values = {word};
     values.front().text = word.text.substr(equals + 1);
   }
+  if (name == "--nnodes" && !values.empty()) {
+    values.front().text = without_range(values.front().text);
+  }
   arguments_[name] = {.line = word.line, .values = std::move(values)};
 }
 
@@ -277,8 +285,7 @@ void MegatronCommand::ignore(const ShellWord& word, const std::string& name,
     throw InputError(line_text(word.line), fmt::format("{} is not read: {}", name, stated));
   }
   const std::string_view instead = instead_of(name, unread);
-  const bool known = of_launcher_ || !instead.empty();
-  if (const auto meant = known ? std::nullopt : meant_by(name)) {
+  if (const auto meant = instead.empty() ? meant_by(name, of_launcher_) : std::nullopt) {
     throw InputError(line_text(word.line),
                      fmt::format("{} is not known; did you mean {}?", shortened(name), *meant));
   }
@@ -302,8 +309,9 @@ void MegatronCommand::fail(std::string_view name, const std::string& what) const
 }
 
 void MegatronCommand::fail_missing(std::string_view name, const std::string& what) const {
-  const std::string hidden =
-      left_out_.empty() ? "" : fmt::format(" ({})", fmt::join(left_out_, "; "));
+  constexpr std::size_t most = 5;
+  const auto shown = std::span(left_out_).first(std::min(left_out_.size(), most));
+  const std::string hidden = shown.empty() ? "" : fmt::format(" ({})", fmt::join(shown, "; "));
   throw InputError(fmt::format("{} is missing; {}{}", name, what, hidden));
 }
 
@@ -311,7 +319,10 @@ std::optional<std::string> MegatronCommand::word(std::string_view name) const {
   const Argument* argument = find(name);
   if (argument == nullptr) return std::nullopt;
   if (argument->values.empty()) fail(name, "its value is missing");
-  const ShellWord& value = argument->values.front();
+  return known(name, argument->values.front());
+}
+
+std::string MegatronCommand::known(std::string_view name, const ShellWord& value) const {
   if (!value.gaps.empty()) {
     fail(name, fmt::format("{}; nothing is run, so write the value out", value.gaps.front().why));
   }
@@ -323,7 +334,9 @@ std::vector<std::string> MegatronCommand::words(std::string_view name) const {
   std::vector<std::string> all;
   const Argument* argument = find(name);
   if (argument == nullptr) return all;
-  for (const ShellWord& value : argument->values) all.push_back(value.text);
+  for (const ShellWord& value : argument->values) {
+    if (all.empty() || !value.text.empty()) all.push_back(known(name, value));  // noted otherwise
+  }
   return all;
 }
 

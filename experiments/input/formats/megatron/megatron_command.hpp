@@ -22,7 +22,7 @@ class MegatronCommand {
 
   bool has(std::string_view name) const { return arguments_.count(name) != 0; }
   std::optional<std::string> word(std::string_view name) const;
-  /// All values of an argument with several, as written.
+  /// All values of an argument with several, as written, but for those that are left out.
   std::vector<std::string> words(std::string_view name) const;
   std::optional<double> whole(std::string_view name, double most, double least = 1) const;
   double needed(std::string_view name, double most) const;
@@ -40,6 +40,8 @@ class MegatronCommand {
   /// For an absent argument. Names what a condition may have hidden.
   [[noreturn]] void fail_missing(std::string_view name, const std::string& what) const;
 
+  /// Whether text that may state arguments is left out, with a note.
+  bool leaves_out() const { return !left_out_.empty(); }
   /// Assumptions, and arguments that were left out or not read.
   std::vector<std::string> notes() const;
 
@@ -54,12 +56,13 @@ class MegatronCommand {
   void ignore(const ShellWord& word, const std::string& name, const ShellWords& values);
   void leave_out(const ShellWord& word);
   const Argument* find(std::string_view name) const;
+  std::string known(std::string_view name, const ShellWord& value) const;
 
   bool of_launcher_ = false;  // what is read now, in front of the program
   std::map<std::string, Argument, std::less<>> arguments_;
   std::vector<std::string> ignored_;
   std::vector<std::string> notes_;
-  std::vector<std::string> left_out_;  // because it depends on a condition
+  std::vector<std::string> left_out_;  // because only a run tells it
   mutable std::vector<std::string> assumed_;
 };
 

@@ -31,15 +31,21 @@ std::optional<std::uint32_t> devices_of(MegatronCommand& command) {
   return static_cast<std::uint32_t>(std::min(*per_node * nodes.value_or(1), 1e9));
 }
 
-/// As Megatron-LM has it, experts are split over the tensor group, and devices of one shard norms.
+/// Megatron-LM refuses experts in tensor groups without it, so text that is left out states it.
+bool shards_norms(const MegatronCommand& command, const TrainingCommand& training, Notes& notes) {
+  if (command.has("--sequence-parallel")) return true;
+  if (!command.has("--num-experts") || *training.tensor == 1) return false;
+  constexpr const char* why =
+      "Megatron-LM refuses experts in tensor groups without --sequence-parallel";
+  if (!command.leaves_out()) command.fail("--num-experts", fmt::format("{}; add it", why));
+  notes.push_back(fmt::format("{}, which is assumed: text of the script is left out", why));
+  return true;
+}
+
+/// As Megatron-LM has it, experts are split over the tensor group.
 std::optional<std::uint32_t> expert_tensor_of(const MegatronCommand& command,
                                               const TrainingCommand& training) {
   if (!command.has("--num-experts")) return std::nullopt;
-  if (*training.tensor > 1 && !command.has("--sequence-parallel")) {
-    command.fail(
-        "--num-experts",
-        "Megatron-LM refuses experts in tensor groups without --sequence-parallel; add it");
-  }
   const auto stated = count_of(command, "--expert-tensor-parallel-size", Limits::ranks);
   return stated || *training.expert == 1 ? stated : training.tensor;
 }
@@ -61,9 +67,26 @@ std::uint32_t zero_of(const MegatronCommand& command) {
 /// Keys and values go around as messages, the default.
 void refuse_exchanges(const MegatronCommand& command, const TrainingCommand& training) {
   constexpr const char* name = "--cp-comm-type";
+  if (*training.context == 1) return;
   for (const std::string& type : command.words(name)) {
-    if (*training.context == 1 || type == "p2p") continue;
+    if (type == "p2p") continue;
     command.fail(name, fmt::format("\"{}\" is not simulated; known: p2p", shortened(type)));
+  }
+}
+
+/// Of arguments that are not simulated, those that change the training.
+void refuse_others(const MegatronCommand& command, const TrainingCommand& training) {
+  constexpr double all = 1, most_zero = 3;
+  if (*training.pipeline > 1 && command.has("--use-tp-pp-dp-mapping")) {
+    command.fail("--use-tp-pp-dp-mapping",
+                 "replicas outside pipelines are not simulated; leave it out");
+  }
+  if (command.whole("--zero-stage", most_zero, 0).value_or(0) > 0) {
+    command.fail("--zero-stage", "it is not read; leave it out and state \"zero\" in /memory");
+  }
+  if (command.has("--optimizer-cpu-offload") &&
+      command.rate("--optimizer-offload-fraction", all).value_or(all) > 0) {
+    command.fail("--optimizer-cpu-offload", "optimizer state on the host is not simulated");
   }
 }
 
@@ -214,12 +237,13 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   training.expert = count_of(command, "--expert-model-parallel-size", Limits::ranks).value_or(1);
   training.expert_tensor = expert_tensor_of(command, training);
   refuse_exchanges(command, training);
+  refuse_others(command, training);
   training.devices = devices_of(command);
   training.microbatch = count_of(command, "--micro-batch-size", most);
   training.global_batch = count_of(command, "--global-batch-size", most);
   if (!training.global_batch) training.microbatches = 1;  // of each replica, the default
   training.sequence = command.whole("--seq-length", Limit::positions);
-  training.sequence_parallel = command.has("--sequence-parallel");
+  training.sequence_parallel = shards_norms(command, training, notes);
   training.scatter_gather = !command.has("--no-scatter-gather-tensors-in-pipeline");
   training.overlap_gathers = command.has("--overlap-param-gather");
   training.overlap_sums = command.has("--overlap-grad-reduce");
@@ -235,7 +259,7 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   if (offloaded.value_or(0) > 0) training.offload_layers = static_cast<std::uint32_t>(*offloaded);
   training.optimizer = optimizer_of(command, notes);
   training.zero = zero_of(command);
-  if (training.zero > 1U) training.stack = "megatron-bridge";
+  training.stack = "megatron-bridge";
   if (training.zero > 0U) {
     training.shard_groups =
         count_of(command, "--num-distributed-optimizer-instances", Limits::ranks);

@@ -102,12 +102,27 @@ TEST_CASE("arguments of Megatron-LM and of what launches it are no misspellings"
   CHECK(has_note(file, "arguments that are not read: --fp4-recipe, --nodes, --vocab-file"));
   CHECK(megatron_args_refusal("torchrun pretrain_gpt.py " + least + "--nnode 8")
             .starts_with("line 1: --nnode is not known; did you mean --nnodes?"));
+  CHECK(megatron_args_refusal("mpirun --np 8 pretrain_gpt.py " + least) == "accepted");
+}
+
+TEST_CASE("in front of the program an argument is compared with those of torchrun") {
+  const auto refusal = [](const std::string& arguments) {
+    return megatron_args_refusal("torchrun " + arguments + " pretrain_gpt.py " + least);
+  };
+  CHECK(refusal("--nproc-per-nod 8 --nnodes 2") ==
+        "line 1: --nproc-per-nod is not known; did you mean --nproc-per-node?");
+  CHECK(refusal("--nproc_per_nodes 8") ==
+        "line 1: --nproc_per_nodes is not known; did you mean --nproc-per-node?");
+  CHECK(refusal("--nproc-per-node 8 --nnode 2") ==
+        "line 1: --nnode is not known; did you mean --nnodes?");
+  CHECK(refusal("--node_rank 0 --master-port 6000 --num-layer 4") == "accepted");
 }
 
 TEST_CASE("torchrun's range of nodes is refused: one number is simulated") {
   const std::string start = "torchrun --nproc-per-node=8 --nnodes=";
   CHECK(megatron_args_refusal(start + "2:4 pretrain_gpt.py " + least) ==
         "line 1: --nnodes: \"2:4\" is not a whole number from 1 to 16384");
+  CHECK(parse_model_file(start + "2:2 pretrain_gpt.py " + least).command.devices == 16);
   CHECK(has_note(parse_model_file(start + "$NODES pretrain_gpt.py " + least),
                  "line 1: --nnodes is not known here"));
 }
@@ -123,8 +138,23 @@ TEST_CASE("what Megatron-LM refuses to train is refused") {
   const std::string context = least + "--bf16 --context-parallel-size ";
   CHECK(megatron_args_refusal(context + "2 --cp-comm-type a2a") ==
         "line 1: --cp-comm-type: \"a2a\" is not simulated; known: p2p");
+  CHECK(megatron_args_refusal(context + "2 --cp-comm-type $TYPE") ==
+        "line 1: --cp-comm-type: $TYPE has no value here; nothing is run, so write the value out");
+  CHECK(megatron_args_refusal(context + "1 --cp-comm-type $TYPE") == "accepted");
   CHECK(megatron_args_refusal(context + "1 --cp-comm-type a2a") == "accepted");
   CHECK(megatron_args_refusal(context + "2 --cp-comm-type p2p") == "accepted");
+}
+
+TEST_CASE("sequence parallelism that experts need may be in text that is left out") {
+  const ModelFile file = parse_model_file(
+      "if [ $SP = true ]; then\n  OPTIONS=--sequence-parallel\nfi\ntorchrun pretrain_gpt.py " +
+      least + "--bf16 --num-experts 8 --tensor-model-parallel-size 2 $OPTIONS");
+  CHECK(file.command.sequence_parallel == true);
+  CHECK(has_note(file,
+                 "Megatron-LM refuses experts in tensor groups without --sequence-parallel, which "
+                 "is assumed: text of the script is left out"));
+  const std::string dense = "python x.py " + least + "--bf16 --tensor-model-parallel-size 2 $MORE";
+  CHECK(parse_model_file(dense).command.sequence_parallel == false);
 }
 
 TEST_CASE("what Megatron-LM's FSDP shards is a ZeRO level") {
@@ -141,6 +171,8 @@ TEST_CASE("what Megatron-LM's FSDP shards is a ZeRO level") {
              "optim_grads_params") == 3);
   CHECK(zero("--use-torch-fsdp2") == 3);
   CHECK(zero("--use-torch-fsdp2 --torch-fsdp2-no-reshard-after-forward") == 2);
+  // Its kernels are Megatron-LM's at any level, also one that only the scenario states.
+  CHECK(parse_model_file(least + "--bf16").command.stack == "megatron-bridge");
 }
 
 TEST_CASE("without a global batch each replica has one microbatch, as in Megatron-LM") {
@@ -184,13 +216,31 @@ TEST_CASE("an argument that makes another model, layout or order is refused, wit
         "--hybrid-attention-ratio 0.08", "--hybrid-mlp-ratio 0.5", "--linear-attention-freq 4",
         "--experimental-attention-variant dsa", "--attention-output-gate", "--moe-latent-size 64",
         "--heterogeneous-layers-config-path layers.json", "--window-attn-skip-freq 4",
-        "--optimizer-cpu-offload", "--use-tp-pp-dp-mapping", "--zero-stage 1",
         "--checkpoint-activations", "--o-lora-rank 64",
         "--microbatch-group-size-per-virtual-pipeline-stage 8"}) {
     const std::string name = std::string(argument).substr(0, std::string(argument).find(' '));
     CHECK(megatron_args_refusal("python x.py " + least + "--bf16 " + argument)
               .starts_with("line 1: " + name + " is not read: "));
   }
+}
+
+TEST_CASE("an argument that is not simulated is refused where it changes the training") {
+  const auto refusal = [](const std::string& arguments) {
+    return megatron_args_refusal("python x.py " + least + "--bf16 " + arguments);
+  };
+  CHECK(refusal("--use-tp-pp-dp-mapping") == "accepted");
+  CHECK(refusal("--use-tp-pp-dp-mapping --pipeline-model-parallel-size 2") ==
+        "line 1: --use-tp-pp-dp-mapping: replicas outside pipelines are not simulated; leave it "
+        "out");
+  CHECK(refusal("--zero-stage 0") == "accepted");
+  CHECK(refusal("--zero-stage 1") ==
+        "line 1: --zero-stage: it is not read; leave it out and state \"zero\" in /memory");
+  CHECK(refusal("--optimizer-cpu-offload --optimizer-offload-fraction 0") == "accepted");
+  for (const char* fraction : {"", " --optimizer-offload-fraction 0.5"}) {
+    CHECK(refusal(std::string("--optimizer-cpu-offload") + fraction) ==
+          "line 1: --optimizer-cpu-offload: optimizer state on the host is not simulated");
+  }
+  CHECK(refusal("--checkpoint-num-layers 1") == "accepted");
 }
 
 TEST_CASE("programs of Megatron-LM that train other models are refused by name") {
