@@ -243,10 +243,11 @@ const Fields& hardware_fields() {
         field<H>(
             "stack", either(full_text(), object_of(stack_choice_fields())),
             "what a framework makes of the device: a stack of the catalogue, with or without its "
-            "year, or none; default: that of the command's framework, without one fsdp-compiled "
-            "with zero 2 and 3, where it lists the device, otherwise megatron-bridge; none where "
-            "efficiency or memory_efficiency is given, and for a device of a file of its own that "
-            "is not like one that the stack lists",
+            "year, or none. Default: that of the command's framework. Without a command it is "
+            "fsdp-compiled with zero 2 and 3, otherwise megatron-bridge. A device that the default "
+            "does not list has megatron-bridge, or its own: xla on TPUs. There is none where "
+            "efficiency or memory_efficiency is given, and on a device of your own file without "
+            "\"like\"",
             read_stack),
         field<&H::devices>("devices", whole(1, 1'048'576), "how many devices there are")}},
       {&plain_links, &wiring, &device_settings(), &link_settings()});

@@ -224,7 +224,7 @@ ScheduleSection read_schedule(const json* section, const TrainingCommand& comman
 
 const Fields& fields_of(const BytesPerParameter& /*bytes*/) {
   static const Fields fields{
-      "instead of optimizer and precision: bytes per parameter",
+      "instead of optimizer, precision and gradients: bytes per parameter",
       {field<&BytesPerParameter::parameter>("parameter", number(0.001, 1000)),
        field<&BytesPerParameter::gradient>("gradient", number(0, 1000),
                                            "0: gradients are not kept"),

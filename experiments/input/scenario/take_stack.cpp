@@ -15,6 +15,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* none = "none";
+constexpr const char* newest_family = "megatron-bridge";
 
 /// The newest stack of a family: "megatron" means the last of "megatron-2021", "megatron-2024".
 const CatalogueItem* newest_of(const Catalogue& catalogue, const std::string& family) {
@@ -34,9 +35,16 @@ const CatalogueItem* stack_named(const Catalogue& catalogue, const std::string& 
   return item != nullptr ? item : newest_of(catalogue, name);
 }
 
-/// The stack that a scenario means without naming one: the device's usual one, that of the
-/// command's framework, or PyTorch's own for sharded weights; where that was not measured on the
-/// device, the newest. nullptr: none.
+/// What a scenario without a stack asks for: that of the command's framework, without a command
+/// PyTorch's own for sharded weights.
+const CatalogueItem* wanted_stack(const Scenario& scenario, const Catalogue& catalogue) {
+  const std::string& usual = scenario.hardware.usual_stack;
+  const char* by_level = scenario.memory.zero >= 2 ? "fsdp-compiled" : newest_family;
+  return stack_named(catalogue, usual.empty() ? by_level : usual);
+}
+
+/// The stack that a scenario means without naming one: the device's usual one, or the wanted one;
+/// where that was not measured on the device, the newest. nullptr: none.
 const CatalogueItem* usual_stack(const Scenario& scenario, const Catalogue& catalogue,
                                  const Device& on, const std::string& device) {
   const HardwareSection& hardware = scenario.hardware;
@@ -44,12 +52,9 @@ const CatalogueItem* usual_stack(const Scenario& scenario, const Catalogue& cata
   const bool profiled = !hardware.profile.empty() || hardware.name == "measured";
   if (stated || profiled || !scenario.model.by_kind()) return nullptr;
   if (!on.usual_stack.empty()) return stack_named(catalogue, on.usual_stack);
-  constexpr const char* newest = "megatron-bridge";
-  const std::string by_level = scenario.memory.zero >= 2 ? "fsdp-compiled" : newest;
-  const std::string& wanted = hardware.usual_stack.empty() ? by_level : hardware.usual_stack;
-  const CatalogueItem* usual = wanted == newest ? nullptr : stack_named(catalogue, wanted);
-  const bool listed = usual != nullptr && stack_of(*usual, device).known_device;
-  return listed ? usual : stack_named(catalogue, newest);
+  const CatalogueItem* wanted = wanted_stack(scenario, catalogue);
+  const bool listed = wanted != nullptr && stack_of(*wanted, device).known_device;
+  return listed ? wanted : stack_named(catalogue, newest_family);
 }
 
 const CatalogueItem* stack_item(const Scenario& scenario, const Catalogue& catalogue,
@@ -84,12 +89,19 @@ Provenance provenance_on(const Scenario& scenario, const CatalogueItem* device,
   return all;
 }
 
-std::string note_of(const Scenario& scenario, const Stack& stack, const Device& device) {
+/// Why a scenario without a stack has this one.
+std::string reason_of(const Scenario& scenario, bool wanted, const Device& device) {
+  if (!wanted) return fmt::format("the default of {}", device.name);
+  const bool of_command = !scenario.hardware.usual_stack.empty();
+  return of_command ? "the default of the command's framework"
+                    : fmt::format("the default with zero {}", scenario.memory.zero);
+}
+
+std::string note_of(const Scenario& scenario, bool wanted, const Stack& stack,
+                    const Device& device) {
   std::string text = fmt::format("stack {}", stack.constants.name);
   if (scenario.hardware.stack.name.empty()) {
-    text += scenario.hardware.usual_stack.empty()
-                ? fmt::format(" (the default with zero {})", scenario.memory.zero)
-                : " (the default of the command's framework)";
+    text += fmt::format(" ({})", reason_of(scenario, wanted, device));
   }
   if (!stack.known_device) {
     text += fmt::format(", with general constants: it has none of its own on {}", device.name);
@@ -139,15 +151,16 @@ std::optional<Confidence> take_stack(const Scenario& scenario, const Catalogue& 
   const bool own = described == nullptr || !described->built_in;
   if (own && !stack.known_device && scenario.hardware.stack.name.empty()) {
     notes.push_back(
-        fmt::format("{}{} is of a file of its own, which prices kernels by its rates "
-                    "alone; state {}/hardware/stack",
+        fmt::format("{}{} comes from a file that states rates alone, which price its kernels; "
+                    "state {}/hardware/stack",
                     no_stack, device.name, device.like.empty() ? "\"like\" there, or " : ""));
     return std::nullopt;
   }
   device.stack = stack.constants;
   take_own(scenario.hardware.stack, device.stack);
   if (stack.kernel_issue_us) device.kernel_issue_us = *stack.kernel_issue_us;
-  notes.push_back(note_of(scenario, stack, device));
+  const bool wanted = item == wanted_stack(scenario, catalogue);
+  notes.push_back(note_of(scenario, wanted, stack, device));
   const StackSpread spread = spread_of(scenario, stack);
   return Confidence{spread.value, spread.because, stack.fitted,
                     provenance_on(scenario, described, stack)};

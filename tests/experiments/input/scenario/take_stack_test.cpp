@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/scenario/settle_hardware.hpp"
@@ -45,15 +46,18 @@ TEST_CASE(
 
 TEST_CASE("the usual stack of a command is that of its framework, where it lists the device") {
   const Scratch scratch;
-  const auto stack_of_command = [&](const std::string& file, const std::string& text,
-                                    const std::string& machine = "dgx-h100") {
+  const auto layout_of = [&](const std::string& file, const std::string& text,
+                             const std::string& machine) {
     scratch.file(file, text);
-    const Layout layout = settle(parse_scenario(
+    return settle(parse_scenario(
         R"({"model": {"command": ")" + file + R"(", "sequence": 4096, "microbatch": 1, "file": ")" +
             PENSTOCK_ROOT + R"(/experiments/models/llama-3.1-8b.json"}, "hardware": {"name": ")" +
             machine + R"(", "devices": 8}})",
         scratch.path("s.json")));
-    return layout.hardware.spec.machine->device.stack.name;
+  };
+  const auto stack_of_command = [&](const std::string& file, const std::string& text,
+                                    const std::string& machine = "dgx-h100") {
+    return layout_of(file, text, machine).hardware.spec.machine->device.stack.name;
   };
   const std::string titan =
       "torchrun --nproc-per-node 8 -m torchtitan.train --training.local_batch_size 1 "
@@ -61,6 +65,13 @@ TEST_CASE("the usual stack of a command is that of its framework, where it lists
   CHECK(stack_of_command("t.sh", titan) == "fsdp-eager");
   CHECK(stack_of_command("t.sh", titan + " --compile.enable") == "fsdp-compiled");
   CHECK(stack_of_command("t.sh", titan, "gb200-nvl72") == "megatron-bridge-2025");
+  const auto says_of = [&](const std::string& machine, const std::string& what) {
+    return std::ranges::any_of(layout_of("t.sh", titan, machine).notes,
+                               [&](const std::string& note) { return note.starts_with(what); });
+  };
+  CHECK(says_of("dgx-h100", "stack fsdp-eager (the default of the command's framework)"));
+  CHECK(says_of("gb200-nvl72", "stack megatron-bridge-2025 (the default of gb200)"));
+  CHECK(says_of("tpu-v5p-slice", "stack xla (the default of tpu-v5p)"));
   CHECK(stack_of_command("d.json", R"({"zero_optimization": {"stage": 1},
                                        "train_micro_batch_size_per_gpu": 1})") == "fsdp-eager");
   CHECK(stack_of_command(
@@ -84,7 +95,7 @@ TEST_CASE("a device of a file of its own has a stack where it is like another; e
   CHECK(alone.hardware.spec.machine->device.stack.name.empty());
   REQUIRE_FALSE(alone.hardware.notes.empty());
   CHECK(alone.hardware.notes.front() ==
-        "no stack: chip is of a file of its own, which prices kernels by its rates alone; state "
+        "no stack: chip comes from a file that states rates alone, which price its kernels; state "
         "\"like\" there, or /hardware/stack");
   const Layout like =
       layout_like(R"("like": {"value": "h100-sxm5-80gb", "assumption": "a test"},)");
