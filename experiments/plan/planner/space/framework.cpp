@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/scenario/hardware_section.hpp"
@@ -157,25 +158,24 @@ void take_operators(const Framework& framework, TrainingTask& task) {
                        fmt::format("/recompute/operators={}", framework.operators));
 }
 
-/// Gradients of bf16 are bf16 at every ZeRO level, unless settings say what is kept.
-void take_gradients(const Framework& framework, TrainingTask& task) {
+/// Gradients of bf16 are bf16 at every ZeRO level, unless the scenario says what is kept.
+void take_gradients(const Framework& framework, const Scenario& plain, TrainingTask& task) {
   if (!framework.sums_narrow || task.dtype != "bf16") return;
-  const bool stated = std::ranges::any_of(task.settings, [](const std::string& text) {
-    return text.starts_with("/memory=") || text.starts_with("/memory/bytes_per_parameter") ||
-           text.starts_with("/memory/gradients") || text.starts_with("/memory/precision");
-  });
-  if (!stated) task.settings.insert(task.settings.begin(), "/memory/gradients=bf16");
+  const MemorySection& memory = plain.memory;
+  const bool stated = memory.gradients || memory.bytes_per_parameter ||
+                      plain.document->at("memory").contains("precision");
+  if (!stated) task.changes.emplace_back("/memory/gradients=bf16");
 }
 
 /// Kernels of the framework price its layouts; a stated stack, or constants of one, are the user's.
-void take_stack_of(const Framework& framework, const Catalogue& catalogue, TrainingTask& task) {
-  Scenario plain = parse_scenario(layout_document(task, stated_layout(task)), task.source);
+void take_stack_of(const Framework& framework, const Catalogue& catalogue, Scenario plain,
+                   TrainingTask& task) {
   const StackChoice& stated = plain.hardware.stack;
   if (!stated.name.empty() || stated.own != StackChoice{}.own) return;
   plain.hardware.usual_stack = framework.stack;
   const auto machine = settle_hardware(plain, &catalogue).spec.machine;
   if (!machine || machine->device.stack.name.empty()) return;
-  task.settings.insert(task.settings.begin(), "/hardware/stack=" + machine->device.stack.name);
+  task.changes.push_back("/hardware/stack=" + machine->device.stack.name);
 }
 
 constexpr std::array<Framework, 3> all_frameworks{
@@ -286,8 +286,10 @@ void set_framework(const Framework* framework, const Catalogue& catalogue, Train
                                  framework->name, task.dtype, framework->dtypes));
   }
   take_operators(*framework, task);
-  take_gradients(*framework, task);
-  take_stack_of(*framework, catalogue, task);
+  const Scenario plain = parse_scenario(layout_document(task, stated_layout(task)), task.source);
+  // Behind all settings, so that a whole section does not replace them.
+  take_gradients(*framework, plain, task);
+  take_stack_of(*framework, catalogue, plain, task);
 }
 
 const char* why_not_in(const Framework& framework, const TrainingTask& task,

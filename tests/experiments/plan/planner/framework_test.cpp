@@ -258,6 +258,27 @@ TEST_CASE("frameworks: scenarios name the stack of the framework's kernels unles
   CHECK(stack("torchtitan", {.hardware = "gb200-nvl72", .devices = 8}) == "megatron-bridge-2025");
   CHECK(stack("torchtitan", {.devices = 8, .settings = {"/hardware/stack=xla"}}) == "xla");
   CHECK(stack("torchtitan", {.devices = 8, .settings = {"/hardware/efficiency=0.5"}}).empty());
+  const std::string whole = R"(/hardware={"name":"dgx-h100","devices":8})";
+  CHECK(stack("torchtitan", {.devices = 8, .settings = {whole}}) == "fsdp-compiled");
+  CHECK(stack("torchtitan", {.devices = 8, .changes = {"/hardware/stack=xla"}}) == "xla");
+}
+
+TEST_CASE("frameworks: DeepSpeed's gradients are bf16 unless settings or changes say otherwise") {
+  const auto gradients = [](const TrainingRequest& request) {
+    TrainingTask task = llama_task(request);
+    set_framework(framework_of("deepspeed"), catalogue(), task);
+    const auto document = nlohmann::json::parse(layout_document(task, {.data = 8}));
+    return document["memory"].value("gradients", "");
+  };
+  const std::string bytes =
+      R"(/memory/bytes_per_parameter={"parameter":2,"gradient":2,"optimizer":12})";
+  CHECK(gradients({.devices = 8}) == "bf16");
+  CHECK(gradients({.devices = 8, .settings = {bytes}}) == "");
+  CHECK(gradients({.devices = 8, .changes = {bytes}}) == "");
+  CHECK(gradients({.devices = 8, .settings = {"/memory/precision=fp32"}}) == "");
+  CHECK(gradients({.devices = 8, .settings = {"/memory/optimizer=sgd,/memory/gradients=fp32"}}) ==
+        "fp32");
+  CHECK(gradients({.devices = 8, .settings = {R"(/memory={"optimizer":"sgd"})"}}) == "bf16");
 }
 
 TEST_CASE("frameworks: codecs, offloading and layers by times are refused with the remedy") {
