@@ -32,6 +32,7 @@ const std::vector<std::string> selective_operators{"mlp", "norm"};
 struct Argument {
   std::string value;
   std::size_t line = 1;
+  std::string name = {};  // that states it; empty: the argument's own
 };
 
 /// The arguments of a command: "--parallelism.tensor_parallel_degree 4" or with "=".
@@ -61,6 +62,9 @@ class Arguments {
     }
     return names;
   }
+
+  /// Whether the number of processes is the default of torchtitan's launcher.
+  bool assumes_processes() const { return assumes_processes_; }
 
   std::optional<std::int64_t> whole(std::string_view name, double least = 1) {
     const auto text = word(name);
@@ -108,15 +112,15 @@ class Arguments {
   }
 
   /// The arguments of torchtitan that were asked for and are absent, but for those without a
-  /// default.
+  /// default and for older names.
   std::vector<std::string> absent() const {
     std::set<std::string> names;
     for (const std::string& name : read_) {
       const bool of_torchtitan = name.find('.') != name.npos && name.find(".no_") == name.npos;
       if (of_torchtitan && !all_.contains(name)) names.insert("--" + name);
     }
-    for (const char* name :
-         {"--job.config_file", "--training.local_batch_size", "--training.seq_len"}) {
+    for (const char* name : {"--job.config_file", "--training.compile",
+                             "--training.local_batch_size", "--training.seq_len"}) {
       names.erase(name);
     }
     return {names.begin(), names.end()};
@@ -124,8 +128,11 @@ class Arguments {
 
   [[noreturn]] void fail(std::string_view name, const std::string& what) const {
     const auto found = all_.find(name);
-    throw InputError(found == all_.end() ? "" : line_text(found->second.line),
-                     fmt::format("--{}: {}", name, what));
+    if (found == all_.end()) throw InputError("", fmt::format("--{}: {}", name, what));
+    const Argument& stated = found->second;
+    throw InputError(line_text(stated.line), stated.name.empty()
+                                                 ? fmt::format("--{}: {}", name, what)
+                                                 : fmt::format("{}: {}", stated.name, what));
   }
 
  private:
@@ -155,11 +162,13 @@ class Arguments {
     const auto found = variables.find("NGPU");
     const bool states = found != variables.end() && !found->second.words.empty();
     const ShellWord stated = states ? found->second.words.front() : ShellWord{};
-    if (!stated.gaps.empty()) return;
-    all_.try_emplace("nproc_per_node", Argument{.value = stated.text.empty() ? "8" : stated.text});
+    if (!stated.gaps.empty() || all_.contains("nproc_per_node")) return;
+    assumes_processes_ = stated.text.empty();
+    all_["nproc_per_node"] = {assumes_processes_ ? "8" : stated.text, stated.line, "NGPU"};
   }
 
   bool by_launcher_ = false;
+  bool assumes_processes_ = false;
   std::map<std::string, Argument, std::less<>> all_;
   std::vector<std::string> read_;
 };
@@ -177,6 +186,8 @@ void read_degrees(Arguments& arguments, TrainingCommand& command) {
   const auto machine = arguments.whole("nproc_per_node");
   const auto machines = arguments.whole("nnodes");
   if (machine) command.devices = static_cast<std::uint32_t>(*machine * machines.value_or(1));
+  const std::uint64_t copy = std::uint64_t{*command.pipeline} * *command.tensor * *command.context;
+  if (arguments.assumes_processes() && *command.devices % copy != 0) command.devices.reset();
 }
 
 /// FSDP2 shards everything; what stays gathered between forward and backward is ZeRO-2.
@@ -284,7 +295,8 @@ void read_memory(Arguments& arguments, TrainingCommand& command) {
                                        : RecomputeMode::selective;
   if (mode == "selective") command.recompute_operators = selective_operators;
   command.dtype = dtype_of(arguments);
-  command.stack = arguments.flag("compile", "enable", false) ? "fsdp-compiled" : "fsdp-eager";
+  const bool older = arguments.flag("training", "compile", false);
+  command.stack = arguments.flag("compile", "enable", older) ? "fsdp-compiled" : "fsdp-eager";
   arguments.one_of("optimizer.name", {"AdamW", "Adam"});
   arguments.one_of("training.dtype", {"float32"});
   arguments.one_of("training.mixed_precision_param", {"bfloat16"});
@@ -307,6 +319,13 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
   read_batch(arguments, file.command);
   read_memory(arguments, file.command);
   file.notes = arguments.notes();
+  if (arguments.assumes_processes()) {
+    file.notes.emplace_back(
+        file.command.devices
+            ? "run_train.sh starts 8 processes; NGPU=N in front states another number"
+            : "run_train.sh starts 8 processes, which the degrees do not divide; a multiple is "
+              "assumed, which NGPU=N in front states");
+  }
   if (file.command.names_config) {
     file.notes.push_back(
         fmt::format("the config that the command names is not read; defaults of torchtitan are "

@@ -106,6 +106,7 @@ TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::st
                         .order = &layout.schedule};
   if (const auto& machine = layout.hardware.spec.machine) {
     launch.host_devices = host_devices_of(*machine);
+    launch.command.stack = machine->device.stack.name;
   }
   take_degrees(layout, launch.command);
   take_memory(scenario, layout, launch.command);

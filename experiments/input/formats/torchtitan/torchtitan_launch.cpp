@@ -33,7 +33,8 @@ class ScriptWriter {
     const auto narrow =
         std::ranges::find(titan_converters, command_.dtype.value_or(""), &TitanConverter::dtype);
     if (narrow != titan_converters.end()) add("model.converters", narrow->name);
-    return text_ + " \\\n  --compile.enable \\\n  \"$@\"\n";
+    if (command_.stack != "fsdp-eager") text_ += " \\\n  --compile.enable";
+    return text_ + " \\\n  \"$@\"\n";
   }
 
  private:

@@ -49,6 +49,27 @@ TEST_CASE("torchtitan: its launcher starts NGPU processes on one machine, 8 by d
   CHECK_FALSE(devices("NGPU=$(nvidia-smi -L | wc -l) "));
 }
 
+TEST_CASE("torchtitan: the processes of its launcher are noted, and NGPU is named where wrong") {
+  const auto file = [](const std::string& pipeline) {
+    return parse_model_file(
+        "./run_train.sh --parallelism.tensor_parallel_degree 4 "
+        "--parallelism.pipeline_parallel_degree " +
+        pipeline);
+  };
+  CHECK(file("2").command.devices == 8);
+  CHECK(has_note(file("2"), "run_train.sh starts 8 processes; NGPU=N in front"));
+  CHECK_FALSE(file("4").command.devices);  // 16 devices at least
+  CHECK(has_note(file("4"), "run_train.sh starts 8 processes, which the degrees do not divide"));
+  CHECK(refusal_of_model("NGPU=x ./run_train.sh --parallelism.tensor_parallel_degree 4") ==
+        "line 1: NGPU: \"x\" is not a whole number from 1 to 1e9");
+}
+
+TEST_CASE("torchtitan: the older name of compilation chooses the stack, too") {
+  CHECK(titan("").stack == "fsdp-eager");
+  CHECK(titan("--training.compile").stack == "fsdp-compiled");
+  CHECK(titan("--training.compile --compile.enable false").stack == "fsdp-eager");
+}
+
 TEST_CASE("torchtitan: converters of products are today's and older names; others are refused") {
   const auto dtype = [](const std::string& names) {
     return titan("--model.converters " + names).dtype;

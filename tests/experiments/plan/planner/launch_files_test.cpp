@@ -319,6 +319,15 @@ TEST_CASE("launch files: precision and optimizer that no argument states are nam
       "# No argument says: /memory/bytes_per_parameter\n"));
 }
 
+TEST_CASE("launch files: torchtitan compiles unless the stack is the eager one") {
+  CHECK(says(started_text(mixtral, "torchtitan"), "--compile.enable"));
+  CHECK_FALSE(says(started_text(mixtral, "torchtitan", {"/hardware/stack=fsdp-eager"}),
+                   "--compile.enable"));
+  const StartedCase one{
+      llama_model, 16, 64, {"/parallel/pipeline=1,2"}, {"/hardware/stack=fsdp-eager"}};
+  CHECK(check_read_back(one, "torchtitan") > 0);
+}
+
 TEST_CASE("launch files: torchtitan gets the CSV of an order that it has no name for") {
   const StartedCase one{
       llama_model, 16, 64, {"/schedule/name=zb-h1,eager-1f1b,/parallel/pipeline=4"}};
