@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
@@ -47,11 +49,16 @@ std::string alone(const SweepSpace& space, std::uint64_t number) {
   return Evaluator(space, catalogue(), room).row(number);
 }
 
-/// That one evaluator gives all rows of a space as whole runs do.
+/// Whether one evaluator gives the rows of whole runs, and gives them again when it knows them all.
 void check_rows(const SweepSpace& space) {
   SimulationMemory room(UINT64_MAX);
   Evaluator evaluator(space, catalogue(), room);
-  for (std::uint64_t i = 0; i < space.size(); ++i) CHECK(evaluator.row(i) == alone(space, i));
+  std::vector<std::string> rows;
+  for (std::uint64_t i = 0; i < space.size(); ++i) {
+    rows.push_back(alone(space, i));
+    CHECK(evaluator.row(i) == rows[i]);
+  }
+  for (std::uint64_t i = 0; i < space.size(); ++i) CHECK(evaluator.row(i) == rows[i]);
 }
 
 std::string rows_of(const SweepSpace& space, std::size_t jobs, Shard shard = {}) {
@@ -73,7 +80,7 @@ TEST_CASE("sweep: prices in place give the rows of whole runs, whatever ran befo
        "/model/stages/1/forward_us=1ms,10us,10"},
       {"/schedule/microbatches=4,8", "/model/stages/*/stash_bytes=1e7,3e7",
        "/model/stages/0/backward_weight_us=1..201:100"},
-      {"/model/stages/0/forward_us=-1,100,1e13,100", "/model/stages/0/backward_us=1,2"}};
+      {"/model/stages/0/forward_us=-1,100,1e13", "/model/stages/0/backward_us=1,2"}};
   for (const auto& axes : cases) {
     CAPTURE(axes.front());
     json base = four_stages();
@@ -89,11 +96,10 @@ TEST_CASE("sweep: files and costs of layers that are kept give the rows of whole
   const json base = json::parse(content_of(source));
   const std::vector<std::vector<std::string>> cases{
       {"/hardware/efficiency=0.4,0.7", "/hardware/nic_efficiency=0.5,0.9"},
-      {"/hardware/name=dgx-h100,dgx-a100,nonsense,dgx-h100", "/schedule/name=1f1b,zb-h1"},
+      {"/hardware/name=dgx-h100,dgx-a100,nonsense", "/schedule/name=1f1b,zb-h1"},
       {"/parallel/tensor=1,2&/parallel/pipeline=8,4", "/recompute/mode=none,selective,full"},
       {"/model/sequence=4096,8192,-1", "/model/microbatch=1,2"},
-      {"/model/file=../models/llama-3.1-8b.json,nothing.json,../models/llama-3.1-8b.json",
-       "/model/dtype=bf16,fp32"}};
+      {"/model/file=../models/llama-3.1-8b.json,nothing.json", "/model/dtype=bf16,fp32"}};
   for (const auto& axes : cases) {
     CAPTURE(axes.front());
     SweepRequest request = space_of(base, axes).request();
@@ -209,10 +215,10 @@ TEST_CASE("sweep: an expectation that is not met is a result with a finding, as 
                {"hardware", {{"name", "ideal"}, {"devices", 1}}},
                {"schedule", {{"name", "gpipe"}, {"microbatches", 8}}},
                {"expect", {{"makespan_us", 2400}}}};
-  const SweepSpace times = space_of(base, {"/model/stages/0/forward_us=100,200,100"});
+  const SweepSpace times = space_of(base, {"/model/stages/0/forward_us=100,200"});
   SimulationMemory room(UINT64_MAX);
   Evaluator evaluator(times, catalogue(), room);
-  for (std::uint64_t i = 0; i < 3; ++i) {
+  for (const std::uint64_t i : {0u, 1u, 0u}) {
     const json row = json::parse(evaluator.row(i));
     CHECK(row["result"]["makespan_us"] == (i == 1 ? 3200 : 2400));
     CHECK(row.contains("findings") == (i == 1));
