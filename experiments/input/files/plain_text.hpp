@@ -60,9 +60,8 @@ struct CsvCell {
   [[noreturn]] void fail(const std::string& what) const;
 };
 
-/// The cells of a line, without surrounding blanks. A quoted cell may contain commas, line ends,
-/// and
-/// "" for one quote.
+/// The cells of a line, without surrounding blanks. A quoted cell may contain commas, line ends
+/// and "" for one quote.
 std::vector<CsvCell> csv_cells(std::string_view line, std::size_t row);
 
 /// Nanoseconds of a decimal number of microseconds, "123.456" or "1.5e3". Exact: no double in
