@@ -193,6 +193,15 @@ void check_comms(const OrderFile& order, const Placement& placement,
   check.fault = check.streams.front().fault;
 }
 
+/// The stages of each rank; 0 where ranks have unequal numbers.
+std::uint32_t chunks_of(const Placement& placement) {
+  const std::size_t first = placement.stages_of(Rank{0}).size();
+  for (std::uint32_t rank = 1; rank < placement.ranks(); ++rank) {
+    if (placement.stages_of(Rank{rank}).size() != first) return 0;
+  }
+  return static_cast<std::uint32_t>(first);
+}
+
 /// The first fault of a readable order, or its facts.
 OrderCheck check_content(const OrderFile& order, const Placement& placement,
                          std::optional<TorchVersion> torch) {
@@ -210,6 +219,7 @@ OrderCheck check_content(const OrderFile& order, const Placement& placement,
   if (check.fault) return check;
   OrderFacts facts{placement.ranks(),
                    placement.stage_count(),
+                   chunks_of(placement),
                    MicrobatchColumns(order.schedule).count(),
                    placement_name(placement),
                    !order.compute_only(),

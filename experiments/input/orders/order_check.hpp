@@ -17,6 +17,7 @@ namespace penstock {
 struct OrderFacts {
   std::uint32_t ranks;
   std::uint32_t stages;
+  std::uint32_t chunks;  // stages of each rank; 0 where ranks have unequal numbers
   std::uint32_t microbatches;
   std::string placement;  // "loop", "v", "bidirectional" or "given"
   bool with_communication;

@@ -89,8 +89,7 @@ ordered_json check_json(const OrderCheck& check) {
 
 /// "v 2", or "3 stages" where ranks hold unequal numbers of them.
 std::string chunks_text(const OrderFacts& facts) {
-  return facts.stages % facts.ranks == 0 ? fmt::format("v {}", facts.stages / facts.ranks)
-                                         : counted(facts.stages, "stage");
+  return facts.chunks > 0 ? fmt::format("v {}", facts.chunks) : counted(facts.stages, "stage");
 }
 
 std::string facts_text(const OrderFacts& facts) {

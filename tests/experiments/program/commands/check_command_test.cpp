@@ -107,6 +107,14 @@ TEST_CASE("check: a last rank without actions counts, and is named") {
   CHECK(says(check.output, "\nranks without actions: 1\n"));
 }
 
+TEST_CASE("check: ranks have v stages only where each has as many") {
+  const Desk desk;
+  desk.file("one.csv", "0F0,1F0,1B0,0B0\n\n");
+  CHECK(desk.run({"check", "one.csv"}).output.starts_with("fine: p 2, 2 stages, m 1; "));
+  desk.file("two.csv", "0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n");
+  CHECK(desk.run({"check", "two.csv"}).output.starts_with("fine: p 2, v 2, m 1; "));
+}
+
 TEST_CASE("check --torch: an order that the release does not train is a fault") {
   const Desk desk;
   desk.file("order.csv", "0F0,0B0,0REDUCE_GRAD\n");
