@@ -23,10 +23,9 @@ std::string gap_text(const HuntResult& result) {
                      short_time_text(result.bound));
 }
 
-/// What the search leaves as it is, unless nothing can be shorter.
-std::string kept_text(const HuntResult& result) {
-  if (result.proven || !microbatches_differ(result.run.layout)) return "";
-  return "           microbatches differ, and keep their order\n";
+/// Whether microbatches are left in an order in which another may be shorter.
+bool keeps_microbatches(const HuntResult& result) {
+  return !result.proven && microbatches_differ(result.run.layout);
 }
 
 std::string gain_text(const HuntResult& result) {
@@ -51,11 +50,13 @@ std::string found_text(const HuntResult& result) {
   const std::uint64_t bytes = report.ranks[index(worst_of(report))].memory.bytes;
   return fmt::format(
       "step time  {}: {}\n"
-      "           {}\n{}"
+      "           {}\n"
+      "{}"
       "bubble     {} of the makespan\n"
       "memory     {} on the fullest rank{}, {} at most\n"
       "found by   {}, {} timed in {:.1f} s\n",
-      compared_text(result.run), gain_text(result), gap_text(result), kept_text(result),
+      compared_text(result.run), gain_text(result), gap_text(result),
+      keeps_microbatches(result) ? "           microbatches differ, and keep their order\n" : "",
       percent_text(report.bubble.of_makespan), bytes_text(bytes), fit_note(result),
       counted(fullest->peak_activations, "activation"), result.origin,
       counted(result.evaluations, "order"), result.seconds);
@@ -134,6 +135,7 @@ ordered_json hunt_json(const HuntResult& result) {
     document["bubble"] = {{"of_makespan", report.bubble.of_makespan},
                           {"over_ideal", report.bubble.over_ideal},
                           {"of_longest_span", report.bubble.of_longest_span}};
+    document["keeps_microbatch_order"] = keeps_microbatches(result);
     document["origin"] = result.origin;
     document["memory"] =
         or_null(worst_memory(result.run).word, [](MemoryWord word) { return text(word); });

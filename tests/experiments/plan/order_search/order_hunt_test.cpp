@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 
@@ -39,7 +40,7 @@ TEST_CASE("search: a stop ends a hunt that has found nothing that fits") {
 
 // With F0 F1 I1 I0 on rank 1, whose last microbatch is not recomputed, a step takes 25 us.
 TEST_CASE("search: the report says where microbatches differ and keep their order") {
-  const auto report_with = [](const std::string& mode) {
+  const auto hunt_with = [](const std::string& mode) {
     const std::string text = R"({"model": {"stages": [
         {"forward_us": 1, "backward_input_us": 4, "backward_weight_us": 4, "stash_bytes": 10},
         {"forward_us": 1, "backward_input_us": 4, "backward_weight_us": 5, "stash_bytes": 10,
@@ -47,11 +48,14 @@ TEST_CASE("search: the report says where microbatches differ and keep their orde
       "hardware": {"name": "ideal", "transfer_us": 1}, "parallel": {"pipeline": 2},
       "schedule": {"name": "1f1b", "microbatches": 2}, "recompute": {"mode": ")" +
                              mode + R"("}})";
-    return hunt_text(hunt_order(parse_scenario(text, "s.json"), {.evaluations = 1000}));
+    return hunt_order(parse_scenario(text, "s.json"), {.evaluations = 1000});
   };
   const std::string note = "microbatches differ, and keep their order";
-  CHECK(says(report_with("except_last"), note));
-  CHECK_FALSE(says(report_with("full"), note));
+  const HuntResult kept = hunt_with("except_last"), alike = hunt_with("full");
+  CHECK(says(hunt_text(kept), note));
+  CHECK(hunt_json(kept)["keeps_microbatch_order"] == true);
+  CHECK_FALSE(says(hunt_text(alike), note));
+  CHECK(hunt_json(alike)["keeps_microbatch_order"] == false);
 }
 
 }  // namespace penstock::testing
