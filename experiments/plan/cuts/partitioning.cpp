@@ -128,8 +128,7 @@ PlannedModel model_by_kind(const PlannedModelRequest& request, const ModelFile& 
                    .architecture = request.file.architecture},
                   [&] { return NamedFiles{.model = file}; });
   const Layout layout = settle(scenario_from(document, request.path, known));
-  PlannedModel planned;
-  planned.graph = layout.model;
+  PlannedModel planned{.graph = layout.model, .to_cut = {}, .notes = file.notes};
   const auto hardware =
       find_named(cost_model_entries(), layout.hardware.cost_model)->make(layout.hardware.spec);
   planned.to_cut = model_to_cut(planned.graph, [&](const Layer& layer, Pass pass) {
@@ -157,8 +156,8 @@ const PartitionerEntry& partitioner(const std::string& name) {
 PlannedModel planned_model(const PlannedModelRequest& request) {
   const ModelFile file = read_model_file(request.path, request.file);
   if (!file.spec.blocks.empty()) return model_by_kind(request, file);
-  PlannedModel planned;
-  planned.graph = graph_by_times(file, request.microbatch);
+  PlannedModel planned{
+      .graph = graph_by_times(file, request.microbatch), .to_cut = {}, .notes = file.notes};
   if (planned.graph.edges.empty()) planned.graph.connect_as_chain();
   cut_profile(file, planned);
   if (planned.to_cut.problem.layers.empty()) {

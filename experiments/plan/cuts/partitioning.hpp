@@ -27,7 +27,7 @@ struct PlannedModelRequest {
 struct PlannedModel {
   ModelGraph graph;
   ModelToCut to_cut;
-  std::vector<std::string> notes;  // what its times leave out
+  std::vector<std::string> notes;  // of its file, and what its times leave out
 };
 
 /// A model to cut by one partitioner.
