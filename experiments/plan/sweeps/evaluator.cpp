@@ -35,14 +35,10 @@ std::optional<double> number_in(const std::string& text, std::string_view key) {
   }
 }
 
-/// Takes a folder away in front of the names in a text.
+/// Takes a folder away, once, in front of the names in a text.
 void remove_folder(const std::string& folder, std::string& text) {
-  for (std::size_t at = 0; (at = text.find(folder, at)) != std::string::npos;) {
-    if (at == 0 || text[at - 1] == ' ') {
-      text.erase(at, folder.size());
-    } else {
-      at += folder.size();
-    }
+  for (std::size_t at = 0; (at = text.find(folder, at)) != std::string::npos; ++at) {
+    if (at == 0 || text[at - 1] == ' ') text.erase(at, folder.size());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -174,14 +175,17 @@ TEST_CASE("sweep: a configuration that cannot be is a row with its reason") {
 TEST_CASE("sweep: rows name files as the scenario does, whatever folder it starts in") {
   const Scratch scratch;
   const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::create_directory(scratch.path("a"));
+  std::filesystem::create_directories(scratch.path("a/a"));
   const std::string source = scratch.file("a/s.json", four_stages().dump());
-  scratch.file("a/wrong.csv", "nonsense\n");
+  for (const char* name : {"wrong.csv", "a/wrong.csv", "a/a/wrong.csv"}) {
+    scratch.file(name, "nonsense\n");
+  }
   scratch.file("here.csv", "0F0,0B0\n");  // where only a hint finds it
   const auto rows_from = [&](const std::string& folder, const std::string& name) {
     std::filesystem::current_path(scratch.path(folder));
     SweepRequest request =
-        space_of(four_stages(), {R"(/schedule={"file":"here.csv"},{"file":"wrong.csv"})"})
+        space_of(four_stages(), {R"(/schedule={"file":"here.csv"},{"file":"wrong.csv"},)"
+                                 R"({"file":"a/wrong.csv"},{"file":"../wrong.csv"})"})
             .request();
     request.source = name;
     const std::string rows = rows_of(SweepSpace(request), 1);
@@ -191,14 +195,19 @@ TEST_CASE("sweep: rows name files as the scenario does, whatever folder it start
   const std::string rows = rows_from("a", "s.json");
   CHECK(rows_from("", "a/s.json") == rows);
   CHECK(rows_from("", source) == rows);
-  const std::size_t second = rows.find('\n') + 1;
-  const auto text_of = [](const std::string& row) {
-    return json::parse(row)["findings"][0]["text"].get<std::string>();
-  };
-  CHECK(text_of(rows.substr(0, second)) ==
+  CHECK(rows_from("a/a", "../s.json") == rows);
+  std::vector<std::string> texts;
+  std::istringstream lines(rows);
+  for (std::string line; std::getline(lines, line);) {
+    texts.push_back(json::parse(line)["findings"][0]["text"].get<std::string>());
+  }
+  REQUIRE(texts.size() == 4);
+  CHECK(texts[0] ==
         "here.csv: cannot open: No such file or directory; \"here.csv\" of /schedule/file is "
         "relative to the folder of s.json");
-  CHECK(text_of(rows.substr(second)).starts_with("wrong.csv: row 0, column 0: "));
+  CHECK(texts[1].starts_with("wrong.csv: row 0, column 0: "));
+  CHECK(texts[2].starts_with("a/wrong.csv: row 0, column 0: "));
+  CHECK(texts[3].starts_with("../wrong.csv: row 0, column 0: "));
 }
 
 TEST_CASE("sweep: out of memory is a result with findings") {
