@@ -197,7 +197,11 @@ bool runs_out_of_memory(std::string_view row) {
 }
 
 bool is_answer(std::string_view row) {
-  return has_result(row) && row.find("},\"findings\":[") == std::string_view::npos;
+  constexpr std::string_view key = "},\"findings\":[{\"kind\":\"";
+  const std::size_t found = row.rfind(key);
+  if (found == std::string_view::npos) return has_result(row);
+  const std::string_view kind = row.substr(found + key.size());
+  return has_result(row) && leaves_answer(kind.substr(0, kind.find('"')));
 }
 
 }  // namespace penstock

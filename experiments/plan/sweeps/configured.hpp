@@ -77,7 +77,7 @@ std::string_view result_in(std::string_view row);
 bool has_result(std::string_view row);
 /// Whether it has the figures of a run that does not fit.
 bool runs_out_of_memory(std::string_view row);
-/// Whether it has figures and no finding.
+/// Whether it has figures, and no finding but expectations that they miss.
 bool is_answer(std::string_view row);
 
 }  // namespace penstock

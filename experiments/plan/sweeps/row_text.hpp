@@ -24,6 +24,10 @@ struct RowLabel {
 /// Throws InputError with the place for any other text.
 nlohmann::ordered_json row_document(std::string_view line, std::uint64_t number);
 
+/// Whether a row whose first finding is of this kind is an answer all the same: figures that miss
+/// an expectation. Expectations are the last findings of a row.
+inline bool leaves_answer(std::string_view kind) { return kind == "expectation"; }
+
 /// Nothing for a text that is no row.
 std::optional<RowLabel> label_of_row(std::string_view row);
 

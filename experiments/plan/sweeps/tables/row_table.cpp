@@ -242,8 +242,12 @@ std::vector<std::size_t> RowTable::varied() const {
 }
 
 std::string RowTable::finding_of(const std::vector<TableCell>& row) const {
-  const auto found = std::ranges::find(columns, "finding_text");
-  return found == columns.end() ? "" : row[static_cast<std::size_t>(found - columns.begin())].text;
+  const auto text_in = [&](std::string_view name) -> std::string {
+    const auto found = std::ranges::find(columns, name);
+    return found == columns.end() ? ""
+                                  : row[static_cast<std::size_t>(found - columns.begin())].text;
+  };
+  return leaves_answer(text_in("finding")) ? "" : text_in("finding_text");
 }
 
 std::optional<double> RowTable::answer(const std::vector<TableCell>& row,

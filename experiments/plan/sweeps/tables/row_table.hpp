@@ -35,7 +35,8 @@ struct RowTable {
   std::vector<std::size_t> varied() const;
   /// Why a row is no answer, such as out of memory; empty for one that is.
   std::string finding_of(const std::vector<TableCell>& row) const;
-  /// The number of a row that is an answer. One with a finding has none, whatever it measured.
+  /// The number of a row that is an answer. One with a finding has none, whatever it measured,
+  /// unless it only misses an expectation.
   std::optional<double> answer(const std::vector<TableCell>& row, std::size_t column) const;
 };
 

@@ -231,6 +231,7 @@ TEST_CASE("sweep: an expectation that is not met is a result with a finding, as 
     const json row = json::parse(evaluator.row(i));
     CHECK(row["result"]["makespan_us"] == (i == 1 ? 3200 : 2400));
     CHECK(row.contains("findings") == (i == 1));
+    CHECK(is_answer(evaluator.row(i)));
     if (i == 1) CHECK(row["findings"][0]["kind"] == "expectation");
   }
   base.erase("expect");

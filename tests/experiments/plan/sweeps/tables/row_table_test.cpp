@@ -216,6 +216,15 @@ TEST_CASE("plots of tables: a row with a finding is no answer, whatever its figu
   CHECK(lines.series[1].missing.size() == 1);
 }
 
+TEST_CASE("plots of tables: a row that only misses an expectation is an answer") {
+  std::string rows = with_one_out_of_memory();
+  rows.replace(rows.find("refused"), 7, "expectation");
+  const RowTable table = row_table_of(rows);
+  CHECK(table.finding_of(table.rows[3]).empty());
+  CHECK(table.answer(table.rows[3], 4) == 500);
+  CHECK(front_of_table(table).points[0].on_front);
+}
+
 TEST_CASE("plots of tables: what is missing is named by the case, not by an option not given") {
   const RowTable none = row_table_of(
       R"({"item":0,"configuration":{"/m":4},"findings":[{"kind":"refused","text":"no"}]}
