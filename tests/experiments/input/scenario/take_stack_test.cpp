@@ -103,7 +103,7 @@ TEST_CASE("a device of a file of its own has a stack where it is like another; e
   const Layout unlisted = layout_like(R"("like": {"value": "l40s", "assumption": "a test"},)");
   REQUIRE_FALSE(unlisted.hardware.notes.empty());
   CHECK(unlisted.hardware.notes.front() ==
-        "no stack: chip is of a file of its own, which prices kernels by its rates alone; state "
+        "no stack: chip comes from a file that states rates alone, which price its kernels; state "
         "/hardware/stack");
 }
 
