@@ -215,7 +215,8 @@ void add_notes(const SweepReport& report, std::size_t detailed, ResultPage& page
 PageDetail brief_detail(const SweepReport& report, std::size_t row) {
   PageDetail detail{{settings_of_row(report.rows.lines[row])}, {}};
   const RowTable& table = report.rows.table;
-  const std::string finding = table.finding_of(table.rows[row]);
+  const auto column = table.find("finding_text");
+  const std::string finding = column ? table.rows[row][*column].text : "";
   if (!finding.empty()) detail.texts.push_back({"What was found", finding});
   return detail;
 }
