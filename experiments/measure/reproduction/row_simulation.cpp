@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
@@ -221,21 +223,21 @@ std::set<std::string> keys_of(const PaperTable& table) {
   return keys;
 }
 
-void take_results(const RowCase& row, const nlohmann::ordered_json& document, Names& names) {
+Names results_in(const RowCase& row, const nlohmann::ordered_json& document) {
+  Names results;
   for (const auto& [name, pointer] : row.of.table.results) {
     try {
-      names[name] = result_at(document, name, pointer);
+      results[name] = result_at(document, name, pointer);
     } catch (const json::exception& error) {
       throw InputError("", fmt::format("the result \"{}\": {}", name, error.what()));
     }
   }
+  return results;
 }
 
-/// Answers what a row asks, adds the results to the names, and returns a finding of its run.
-std::string ask(const RowCase& row, const json& scenario, Names& names) {
+RowAnswer answer_to(const RowCase& row, const json& scenario) {
   if (row.of.table.asks == RowAsks::timing) {
-    take_results(row, timed(*row.of.catalogue, scenario), names);
-    return "";
+    return {results_in(row, timed(*row.of.catalogue, scenario)), ""};
   }
   const RunResult result =
       run(settle(scenario_from(scenario, row.of.paper.source_file),
@@ -244,8 +246,20 @@ std::string ask(const RowCase& row, const json& scenario, Names& names) {
     throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
   }
   const std::set<std::string> keys = keys_of(row.of.table);
-  take_results(row, result_json(result, &keys), names);
-  return result.findings.empty() ? "" : result.findings.front().text;
+  return {results_in(row, result_json(result, &keys)),
+          result.findings.empty() ? "" : result.findings.front().text};
+}
+
+/// Answers what a row asks, adds the results to the names, and returns a finding of its run.
+std::string ask(const RowCase& row, const json& scenario, Names& names) {
+  std::string key = row.of.table.name + '\n' + scenario.dump();
+  std::optional<RowAnswer> answer = row.of.answers->find(key);
+  if (!answer) {
+    answer = answer_to(row, scenario);
+    row.of.answers->keep(std::move(key), *answer);
+  }
+  for (const auto& [name, value] : answer->results) names[name] = value;
+  return answer->finding;
 }
 
 }  // namespace
