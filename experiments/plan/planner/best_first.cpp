@@ -1,7 +1,6 @@
 #include "experiments/plan/planner/best_first.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"
@@ -127,17 +126,6 @@ bool BestFirst::may_be_on_front(const Item& item, Aim aim) const {
 bool BestFirst::is_wanted(const Item& item) const {
   if (options_.simulates_all) return true;
   return aim_ == Aim::best ? may_be_among_best(item) : may_be_on_front(item, aim_);
-}
-
-/// A plan has one layout at least, if any fits. The time is that of the processor, so that other
-/// programs do not change what is found.
-bool BestFirst::has_time() const {
-  if (options_.asked_to_end && options_.asked_to_end()) return false;
-  if (!found_elsewhere_ && fitting_.at(1) == std::numeric_limits<double>::infinity()) return true;
-  if (!options_.most_seconds) return true;
-  const double seconds = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return seconds < *options_.most_seconds * static_cast<double>(std::min(cores, options_.jobs));
 }
 
 std::vector<BestFirst::Item> BestFirst::next_items() {
@@ -374,6 +362,7 @@ LayoutPlan BestFirst::run() {
   search_early();
   start();
   search(Aim::best);
+  if (plan_.stopped || !queue_.empty()) keep_early();
   refine_cuts();
   place_on_ranks();
   place_on_own_devices();

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -42,6 +43,8 @@ LayoutSpace early_space(LayoutSpace space) {
   });
   keep_first(space.partitions);
   keep_first(space.links);
+  space.stashes.resize(tried_at_once(space.stashes));  // the others count once they are judged
+  space.offloads.resize(tried_at_once(space.offloads));
   return space;
 }
 
@@ -65,9 +68,10 @@ void BestFirst::search_early() {
   found_elsewhere_ = !early_.empty();
 }
 
-/// Adds what was found early to an unfinished search.
+/// Adds what was found early to an unfinished search, in ties behind all that it found itself.
 void BestFirst::keep_early() {
   for (JudgedLayout& one : early_) {
+    one.number |= std::uint64_t{1} << 63U;
     const auto is_known = [&](const JudgedLayout& other) { return other.choice == one.choice; };
     if (std::ranges::none_of(plan_.fitting, is_known)) keep(std::move(one));
   }

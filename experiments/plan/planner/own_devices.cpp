@@ -68,7 +68,9 @@ bool BestFirst::place_on_own_devices(std::uint32_t devices) {
   others.end_search();
   plan_.beside += others.plan_.simulated;
   plan_.stopped = plan_.stopped || others.plan_.stopped;
-  plan_.slower_bound_us = std::min(plan_.slower_bound_us, others.plan_.slower_bound_us);
+  const double bound_us = others.plan_.slower_bound_us;
+  plan_.unplaced = bound_us == 0;  // nothing is known of these
+  if (!plan_.unplaced) plan_.slower_bound_us = std::min(plan_.slower_bound_us, bound_us);
   std::vector<JudgedLayout> best = others.listed();
   std::erase_if(
       best, [&](const JudgedLayout& one) { return to_us(one.trial.makespan) > others.most_us_; });

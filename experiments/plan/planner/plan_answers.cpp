@@ -71,10 +71,11 @@ std::string forced_text(const LayoutPlan& restricted, const LayoutPlan& roomy) {
                      bytes_text(free->trial.peak_bytes), text_of(free->choice));
 }
 
-/// Why the best layout of a plan is not listed; empty if it is.
-std::string_view tight_note(const LayoutPlan& plan) {
-  if (!plan.fitting.empty()) return "";
-  return plan.best()->trial.fits() ? ", without headroom" : ", may fit";
+/// Why the best layout of a plan is not listed, and whether there may be a better one.
+std::string best_note(const LayoutPlan& plan) {
+  const std::string stopped = plan.stopped ? ", search stopped early" : "";
+  if (!plan.fitting.empty()) return stopped;
+  return (plan.best()->trial.fits() ? ", without headroom" : ", may fit") + stopped;
 }
 
 /// The rule that excludes most of what was asked for. A dense model has no experts to divide.
@@ -216,7 +217,7 @@ std::string why_text(const LayoutPlan& plan, const Catalogue& catalogue,
   std::string text = fmt::format("\nwhy not {}\n", why.text());
   if (restricted.best() == nullptr) return text + none_text(restricted) + rules_text(restricted);
   const JudgedLayout& own = *restricted.best();
-  text += fmt::format("its best takes {}{}: {}\n", step_text(own), tight_note(restricted),
+  text += fmt::format("its best takes {}{}: {}\n", step_text(own), best_note(restricted),
                       text_of(own.choice));
   if (plan.best() == nullptr) return text;
   const JudgedLayout& best = *plan.best();
@@ -249,7 +250,7 @@ std::string stacks_text(const LayoutPlan& plan, const Catalogue& catalogue,
     const JudgedLayout* best = one.best();
     if (best == nullptr) continue;
     rows.push_back({one.stacks[runs_sharded(best->choice.zero) ? 1 : 0],
-                    fmt::format("{}{}", step_text(*best), tight_note(one)),
+                    fmt::format("{}{}", step_text(*best), best_note(one)),
                     are_of_one_family(plan, one) ? "the same" : "another", text_of(best->choice)});
   }
   return "\nthe best layout on each stack\n" + aligned(rows, {0, 2, 3});
@@ -295,7 +296,7 @@ std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
   std::string text = fmt::format("\nwith {}\n", change);
   if (after.best() == nullptr) return text + none_text(after);
   const JudgedLayout& best = *after.best();
-  text += fmt::format("best: {}{}: {}\n", step_text(best), tight_note(after), text_of(best.choice));
+  text += fmt::format("best: {}{}: {}\n", step_text(best), best_note(after), text_of(best.choice));
   if (before.best() == nullptr) return text;
   const JudgedLayout& old = *before.best();
   text += fmt::format("step time: {}\n", signed_percent_text(slower_than(best, old)));
@@ -340,7 +341,7 @@ std::string machines_text(const std::vector<LayoutPlan>& plans) {
     }
     rows.push_back({plan.task.hardware, plan.stacks[runs_sharded(best->choice.zero) ? 1 : 0],
                     std::to_string(plan.task.devices), step_text(*best), speed, interval,
-                    fmt::format("{}{}", bytes_text(best->trial.peak_bytes), tight_note(plan)),
+                    fmt::format("{}{}", bytes_text(best->trial.peak_bytes), best_note(plan)),
                     text_of(best->choice)});
   }
   return "\nthe best layout on each machine; speed: that of the first that fits is 1\n" +

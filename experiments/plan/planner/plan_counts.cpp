@@ -41,7 +41,10 @@ std::string others_text(const LayoutPlan& plan) {
   if (plan.slower_bound_us == 0) return "how much faster the others may be is not known";
   const Time fastest = plan.fastest_full.value_or(plan.best()->trial.makespan);
   const double gap = 1 - plan.slower_bound_us / to_us(fastest);
-  return fmt::format("none of the others is more than {} faster", percent_text(std::max(0.0, gap)));
+  return fmt::format(
+      "none of the others is more than {} faster{}{}", percent_text(std::max(0.0, gap)),
+      plan.fastest_full ? " with full microbatches" : "",
+      plan.unplaced ? ", but for those with devices of its own for the encoder" : "");
 }
 
 std::string closest_text(const LayoutPlan& plan) {

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <ctime>
+#include <limits>
+#include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -9,10 +12,20 @@
 
 namespace penstock {
 
-/// Tries others of some layouts, unless the user or a time limit has ended the search.
+/// A plan has one layout at least, if any fits. The time is that of the processor, so that other
+/// programs do not change what is found.
+bool BestFirst::has_time() const {
+  if (options_.asked_to_end && options_.asked_to_end()) return false;
+  if (!found_elsewhere_ && fitting_.at(1) == std::numeric_limits<double>::infinity()) return true;
+  if (!options_.most_seconds) return true;
+  const double seconds = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return seconds < *options_.most_seconds * static_cast<double>(std::min(cores, options_.jobs));
+}
+
+/// Tries others of some layouts, unless the user has ended the search.
 void BestFirst::refine(const std::vector<JudgedLayout>& layouts, const OthersOf& others_of) {
   if (options_.asked_to_end && options_.asked_to_end()) return;
-  if (!queue_.empty() && !has_time()) return;
   std::vector<JudgedLayout> tried;
   for (const JudgedLayout& layout : layouts) {
     for (LayoutChoice& other : others_of(layout.choice)) {
@@ -88,7 +101,6 @@ void BestFirst::end_search() {
   }
   plan_.stopped = plan_.stopped || (aim_ == Aim::best && !queue_.empty());
   plan_.whole_front = wants_front() && aim_ == Aim::front && queue_.empty();
-  if (plan_.stopped) keep_early();
 }
 
 /// Runs the best of some layouts with draws of documents, a few families at a time, until `kept`

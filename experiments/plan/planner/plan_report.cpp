@@ -125,13 +125,6 @@ std::string documents_text(const LayoutPlan& plan) {
       judged_draws, short_time_text(*plan.fastest_full), refused);
 }
 
-std::string stopped_text(const LayoutPlan& plan) {
-  return fmt::format(
-      "stopped early (--budget): {}{}{}\n", others_text(plan),
-      plan.fastest_full ? " with full microbatches" : "",
-      plan.unplaced ? ", but for those with devices of its own for the encoder" : "");
-}
-
 /// Points of the front besides the first, evenly spread.
 std::string front_text(const LayoutPlan& plan) {
   const auto front = front_of(plan.fitting);
@@ -348,7 +341,7 @@ std::string plan_text(const LayoutPlan& plan, std::size_t best) {
     text += table_text(plan, listed_families(plan.fitting, best));
     text += known_text(plan.fitting.front().trial);
     if (plan.fastest_full) text += documents_text(plan);
-    if (plan.stopped) text += stopped_text(plan);
+    if (plan.stopped) text += "stopped early (--budget): " + others_text(plan) + "\n";
     text += cost_note(plan);
   }
   text += tight_text(plan) + front_text(plan);
@@ -378,7 +371,9 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best) {
            plan.draws_refused.empty() ? ordered_json() : ordered_json(plan.draws_refused)},
           {"no_stack", plan.no_stack.empty() ? ordered_json() : ordered_json(plan.no_stack)},
           {"stopped", plan.stopped},
-          {"least_other_us", plan.stopped ? ordered_json(plan.slower_bound_us) : ordered_json()},
+          {"least_other_us", plan.stopped && plan.slower_bound_us > 0
+                                 ? ordered_json(plan.slower_bound_us)
+                                 : ordered_json()},
           {"legal", plan.legal},
           {"none_because",
            plan.none_because.empty() ? ordered_json() : ordered_json(plan.none_because)},

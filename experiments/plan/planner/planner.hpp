@@ -121,7 +121,7 @@ struct LayoutPlan {
   std::uint64_t simulated = 0;
   std::uint64_t repeated = 0;  // of them: equal to one that is kept, under another name
   // For an encoder on devices of its own: layouts of the other layers alone, simulated; and whether
-  // the time was up before all numbers of devices had their turn.
+  // the time was up before all numbers of devices had their turn and a bound.
   std::uint64_t beside = 0;
   bool unplaced = false;
   // With a batch of documents: the fastest of all with full microbatches. The best of those were

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,29 @@ TEST_CASE("planner: a search whose time is up says that an encoder was not place
   CHECK(plan.stopped);
   CHECK(plan.unplaced);
   CHECK(plan.beside == 0);
+  CHECK(std::any_of(plan.fitting.begin(), plan.fitting.end(),  // tried on every rank all the same
+                    [](const JudgedLayout& one) { return one.choice.module.has_value(); }));
+}
+
+// No layout is one of all 40 devices, so only what lies beside the encoder can be unknown.
+TEST_CASE("planner: a search that ends before its encoder's devices have bounds says which lack") {
+  const TrainingTask task = with_pictures(40);
+  const Restrictions only({"/parallel/pipeline=4", "/parallel/tensor=2", "/parallel/context=1",
+                           "/schedule/name=1f1b", "/memory/zero=1"});
+  bool placed = false;
+  for (int most = 0; most < 1000 && !placed; ++most) {
+    CAPTURE(most);
+    std::atomic<int> asked = 0;
+    const LayoutPlan plan =
+        planned(task, {.space = {.only = only}, .best = 2, .jobs = 1, .asked_to_end = [&] {
+                         return ++asked > most;
+                       }});
+    CHECK(plan.stopped);
+    CHECK(plan.unplaced);
+    CHECK(plan.slower_bound_us > 0);
+    placed = plan.beside > 0;
+  }
+  CHECK(placed);
 }
 
 TEST_CASE("planner: no encoder with a place of its own beside a codec") {

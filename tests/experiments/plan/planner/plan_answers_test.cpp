@@ -199,6 +199,16 @@ TEST_CASE("answers: a best layout that is not listed has the reason beside it") 
   CHECK(says(change_text(plan, plan, "/a=1"), "\nbest: 2.345 s: "));
 }
 
+TEST_CASE("answers: a best layout of a search that was stopped is marked") {
+  LayoutPlan plan{.fitting = std::vector<JudgedLayout>(1)};
+  plan.fitting.front().trial.makespan = from_us(2.345e6);
+  CHECK_FALSE(says(change_text(plan, plan, "/a=1"), "stopped"));
+  LayoutPlan after = plan;
+  after.stopped = true;
+  CHECK(says(change_text(plan, after, "/a=1"), "\nbest: 2.345 s, search stopped early: "));
+  CHECK(says(machines_text({after}), " B, search stopped early "));
+}
+
 TEST_CASE("answers: JSON of --why has the parts of both steps") {
   const PlannerOptions planner = planner_of(plain_space);
   const LayoutPlan plan = planned(llama_on("dgx-h100", 8), planner);

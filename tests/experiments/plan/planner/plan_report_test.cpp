@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "experiments/input/long_work/budget.hpp"
@@ -116,6 +117,20 @@ TEST_CASE("planner: where nothing fits, a layout is named only with a number of 
   CHECK(closest_text(plan) == "the smallest needs at least 3.25 GiB: " + text_of(LayoutChoice{}));
   plan.too_large.push_back(listed_layout(1, std::uint64_t{9} << 29U, 1));
   CHECK(closest_text(plan).starts_with("the closest that was simulated needs 4.5 GiB: "));
+}
+
+TEST_CASE("planner: what a stopped search leaves out is said of a known bound alone") {
+  LayoutPlan plan{.fitting = {listed_layout(100, 5, 1)}};
+  plan.stopped = plan.unplaced = true;
+  plan.fastest_full = from_us(90);
+  plan.slower_bound_us = 45;  // half
+  CHECK(others_text(plan) ==
+        "none of the others is more than 50.0 % faster with full microbatches, but for those with "
+        "devices of its own for the encoder");
+  CHECK(plan_json(plan, 1)["least_other_us"] == 45);
+  plan.slower_bound_us = 0;
+  CHECK(others_text(plan) == "how much faster the others may be is not known");
+  CHECK(plan_json(plan, 1)["least_other_us"].is_null());
 }
 
 TEST_CASE("planner: a search that is ended before its first layout does not say that none fits") {

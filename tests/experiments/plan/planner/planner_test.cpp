@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -210,10 +211,12 @@ TEST_CASE("planner: a time limit ends the search with the best so far, and says 
 TEST_CASE("planner: a search of many degrees has a layout that fits before it has all bounds") {
   const TrainingTask task =
       read_task({.model = shared_model(deepseek), .hardware = "dgx-h100", .devices = 2048});
-  const LayoutPlan plan = planned(task, {.best = 1, .most_seconds = 0});
+  const LayoutPlan plan =
+      planned(task, {.space = {.partitions = {"even", "balanced"}}, .best = 1, .most_seconds = 0});
   CHECK(plan.stopped);
   REQUIRE_FALSE(plan.fitting.empty());
   CHECK(plan.best()->trial.fits());
+  CHECK(plan.best()->number >= std::uint64_t{1} << 63U);  // behind all layouts of the space
   CHECK(plan.slower_bound_us == 0);
   CHECK(plan.simulated == plan.fitting.size() + plan.repeated);
   CHECK(plan.slower == plan.legal - plan.simulated);
