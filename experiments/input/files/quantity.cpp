@@ -267,7 +267,7 @@ void take_quantities(json& document, const Schema& schema) {
   Errors wrong;
   convert_below(document, json::json_pointer(), wrong);
   if (wrong.empty()) return schema.check(document);
-  json marked = document;  // what else is wrong before a unit is named first
+  json marked = document;  // only a key that takes any text takes this one
   for (const InputError& error : wrong) marked[json::json_pointer(error.where())] = "?";
   try {
     schema.check(marked);
@@ -275,7 +275,6 @@ void take_quantities(json& document, const Schema& schema) {
     const auto same = std::ranges::find(wrong, error.where(), &InputError::where);
     throw same == wrong.end() || is_of_unknown_key(error) ? error : *same;
   }
-  throw wrong.front();  // under a key that takes any text
 }
 
 }  // namespace penstock

@@ -53,7 +53,7 @@ std::string_view suffix_of(QuantityKind measure);
 std::optional<QuantityKind> measure_of_key(std::string_view key);
 
 /// Converts every text under a key with such a suffix to a number, then checks the document. Throws
-/// InputError: that of a wrong unit, or the schema's for what is wrong elsewhere.
+/// InputError: the schema's, or where a text that the schema refuses has a wrong unit, that.
 void take_quantities(nlohmann::json& document, const Schema& schema);
 
 }  // namespace penstock

@@ -114,9 +114,7 @@ TEST_CASE("the suffix of a key tells its measure") {
   CHECK(!measure_of_key("_us"));
 }
 
-TEST_CASE(
-    "quantities of a document become numbers; a wrong unit is refused, also where any text is "
-    "taken") {
+TEST_CASE("quantities of a document become numbers, other texts stay where a key takes them") {
   CHECK(
       converted_json(R"({"a_us": "2ms", "b": [{"c_bytes": "1KiB"}], "name": "2ms", "d_us": 3})") ==
       nlohmann::json::parse(
@@ -126,11 +124,9 @@ TEST_CASE(
   const auto schema_with = [](const std::string& takes) {
     return R"({"properties": {"b_us": {"type": ")" + takes + R"("}}})";
   };
-  for (const char* takes : {"number", "string"}) {
-    CAPTURE(takes);
-    CHECK_THROWS_WITH_AS(converted_json(wrong, schema_with(takes).c_str()),
-                         doctest::Contains("is not a time"), InputError);
-  }
+  CHECK(converted_json(wrong, schema_with("string").c_str()) == nlohmann::json::parse(wrong));
+  CHECK_THROWS_WITH_AS(converted_json(wrong, schema_with("number").c_str()),
+                       doctest::Contains("is not a time"), InputError);
 }
 
 TEST_CASE("bandwidths of commands take units") {
