@@ -118,8 +118,7 @@ class Reader {
   /// The NullTokenizer adds a token, the end of a document.
   double vocab() const {
     if (const auto given = command_.whole("--vocab-size", Limit::vocab)) {
-      const auto tokenizer = command_.words("--tokenizer-type");
-      return *given + (!tokenizer.empty() && tokenizer[0] == "NullTokenizer" ? 1 : 0);
+      return *given + (command_.is("--tokenizer-type", "NullTokenizer") ? 1 : 0);
     }
     const bool gpt2 = command_.has("--tokenizer-type")
                           ? command_.word("--tokenizer-type") == "GPT2BPETokenizer"

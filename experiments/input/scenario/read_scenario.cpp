@@ -116,16 +116,20 @@ TrainingCommand with_chunks(TrainingCommand command, const ModelSpec& model) {
   return command;
 }
 
-/// The keys of "expect" are names or pointers into the result.
+/// The keys of "expect" are names or pointers into the result. A text with a unit is a number by
+/// now; one that stayed has a wrong unit.
 std::string read_expectations(const json& expect) {
   for (const auto& [key, value] : expect.items()) {
-    if (key.find('/') == std::string::npos) continue;
+    const std::string place = (json::json_pointer("/expect") / key).to_string();
+    const auto measure = value.is_string() ? measure_of_key(key) : std::nullopt;
     try {
-      (void)json::json_pointer(key);
+      if (measure) (void)quantity_of(value.get<std::string>(), *measure);
+      if (key.find('/') != std::string::npos) (void)json::json_pointer(key);
+    } catch (const InputError& error) {
+      throw InputError(place, error.what());
     } catch (const json::exception&) {
-      throw InputError((json::json_pointer("/expect") / key).to_string(),
-                       fmt::format("\"{}\" is no JSON pointer{}", key,
-                                   key.starts_with('/') ? "" : ", which begins with \"/\""));
+      throw InputError(place, fmt::format("\"{}\" is no JSON pointer{}", key,
+                                          key.starts_with('/') ? "" : ", which begins with \"/\""));
     }
   }
   return expect.dump();

@@ -61,8 +61,7 @@ SweepOutcome without_memory() {
 std::vector<std::pair<std::string, std::string>> wanted_values(
     const RunResult& result, const std::vector<std::string>& pointers) {
   std::set<std::string> keys;
-  for (const std::string& pointer : pointers)
-    keys.insert(pointer.substr(1, pointer.find('/', 1) - 1));
+  for (const std::string& pointer : pointers) keys.insert(first_key(pointer));
   const nlohmann::ordered_json document = result_json(result, &keys);
   std::vector<std::pair<std::string, std::string>> values;
   for (const std::string& pointer : pointers) {

@@ -302,11 +302,17 @@ ordered_json result_json(const RunResult& result, const std::set<std::string>* w
   return document;
 }
 
+std::string first_key(const std::string& place) {
+  return place.starts_with('/') ? place.substr(1, place.find('/', 1) - 1) : place;
+}
+
 std::vector<Finding> unmet_expectations(const std::string& expect, const RunResult& result) {
   std::vector<Finding> findings;
   if (expect.empty()) return findings;
-  const ordered_json document = result_json(result);
   const nlohmann::json wanted = nlohmann::json::parse(expect);
+  std::set<std::string> needed;
+  for (const auto& [key, expected] : wanted.items()) needed.insert(first_key(key));
+  const ordered_json document = result_json(result, &needed);
   for (const auto& [key, expected] : wanted.items()) {
     if (const auto fault = unmet(key, expected, document)) {
       findings.push_back({"expectation", std::nullopt, std::nullopt, *fault});

@@ -16,6 +16,9 @@ namespace penstock {
 nlohmann::ordered_json result_json(const RunResult& result,
                                    const std::set<std::string>* keys = nullptr);
 
+/// The key that a pointer into this document begins with, or the name itself.
+std::string first_key(const std::string& place);
+
 /// Whether a rank fits, and the interval of its peak.
 nlohmann::ordered_json judged_json(const JudgedMemory& memory);
 

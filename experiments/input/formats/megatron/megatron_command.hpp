@@ -21,6 +21,12 @@ class MegatronCommand {
   explicit MegatronCommand(std::string_view text);
 
   bool has(std::string_view name) const { return arguments_.count(name) != 0; }
+  /// Whether its first value is known to be this.
+  bool is(std::string_view name, std::string_view value) const {
+    const Argument* argument = find(name);
+    return argument != nullptr && !argument->values.empty() &&
+           argument->values.front().text == value;
+  }
   std::optional<std::string> word(std::string_view name) const;
   /// All values of an argument with several, as written, but for those that are left out.
   std::vector<std::string> words(std::string_view name) const;

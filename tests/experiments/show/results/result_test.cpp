@@ -189,6 +189,10 @@ TEST_CASE("an expectation is a name or a pointer into the document") {
 
 TEST_CASE("an expectation that cannot be understood is wrong input") {
   CHECK(refusal(R"({"makespan_us": 15})") == "accepted");
+  CHECK(refusal(R"({"makespan_us": "15 us"})") == "accepted");
+  CHECK(refusal(R"({"makespan_us": "15 parsecs"})") ==
+        "s.json: /expect/makespan_us: \"15 parsecs\" is not a time: give a number with one of the "
+        "units ps, ns, us, µs, ms, s, min, h");
   CHECK(refusal(R"({"makespan_us": {"value": 15, "within": "a bit"}})") ==
         "s.json: /expect/makespan_us/within: \"a bit\" is not a number of "
         "at least 0 (relative tolerance)");
