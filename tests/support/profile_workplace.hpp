@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "tests/support/profile_rows.hpp"
@@ -35,10 +35,6 @@ struct Workplace : Desk {
 };
 
 /// The ids of rows in JSON.
-inline std::vector<std::int64_t> ids_of(const nlohmann::json& rows) {
-  std::vector<std::int64_t> ids;
-  for (const nlohmann::json& row : rows) ids.push_back(row["id"]);
-  return ids;
-}
+std::vector<std::int64_t> ids_of(const nlohmann::json& rows);
 
 }  // namespace penstock::testing
