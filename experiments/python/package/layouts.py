@@ -174,7 +174,7 @@ def layout(
     machine of the catalogue or its file. With `framework`, only layouts that it
     runs. `only` restricts axes to a value or a list of them:
     `{"/parallel/pipeline": [4, 8]}`. `headroom` is the share of memory to leave
-    free, `budget_s` how many seconds each core searches at most.
+    free, `budget_s` about how many seconds each core searches.
     """
     restrictions = [
         values_text("only", pointer, values if isinstance(values, (list, tuple, range)) else [values])

@@ -117,8 +117,8 @@ constexpr std::string_view no_misspellings = "--fp4-recipe, --n, --nodes, --np, 
 /// that are read by more letters.
 std::optional<std::string> meant_by(std::string name, bool of_launcher) {
   constexpr std::size_t most_wrong_letters = 2;
-  if (is_listed(no_misspellings, name)) return std::nullopt;
   std::replace(name.begin(), name.end(), '_', '-');
+  if (is_listed(no_misspellings, name)) return std::nullopt;
   const std::string all = of_launcher ? "--nnodes, --nproc-per-node"  // of torchrun
                                       : fmt::format("{}, {}", valued, flags);
   return nearest(name, split_names(all), most_wrong_letters);

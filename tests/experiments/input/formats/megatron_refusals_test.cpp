@@ -136,6 +136,9 @@ TEST_CASE("what Megatron-LM refuses to train is refused") {
         "--sequence-parallel; add it");
   CHECK(megatron_args_refusal(experts + "--sequence-parallel") == "accepted");
   const std::string context = least + "--bf16 --context-parallel-size ";
+  CHECK(
+      megatron_args_refusal(context + "2 --recompute-activations --recompute-modules $M") ==
+      "line 1: --recompute-modules: $M has no value here; nothing is run, so write the value out");
   CHECK(megatron_args_refusal(context + "2 --cp-comm-type a2a") ==
         "line 1: --cp-comm-type: \"a2a\" is not simulated; known: p2p");
   CHECK(megatron_args_refusal(context + "2 --cp-comm-type $TYPE") ==

@@ -234,6 +234,12 @@ TEST_CASE("sweep: an expectation that is not met is a result with a finding, as 
     CHECK(is_answer(evaluator.row(i)));
     if (i == 1) CHECK(row["findings"][0]["kind"] == "expectation");
   }
+  const auto answers = [](const std::string& kind) {
+    return is_answer(R"({"configuration":{},"result":{"makespan_us":1},"findings":[{"kind":")" +
+                     kind + R"("}]})");
+  };
+  CHECK(answers("expectation"));
+  CHECK_FALSE(answers("out_of_memory"));
   base.erase("expect");
   const SweepSpace axis = space_of(base, {"/expect/makespan_us=1,2400"});
   CHECK(json::parse(alone(axis, 0))["findings"][0]["kind"] == "expectation");
