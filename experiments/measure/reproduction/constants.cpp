@@ -109,7 +109,7 @@ TableCase fitted_case(const TableCase& judged, const Judgement& judgement) {
                                        "constants with --constants",
                                        judgement.fit->table, judgement.name));
   }
-  return {judged.paper, *table, judged.catalogue, judged.progress, judged.clusters, judged.answers};
+  return {judged.paper, *table, judged.catalogue, judged.progress};
 }
 
 /// The rows of a group to which constants are fitted, without `without`.

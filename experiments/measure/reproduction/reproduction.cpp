@@ -298,14 +298,12 @@ bool Reproduction::met() const {
 Reproduction reproduce(const Paper& paper, const ReproduceOptions& options) {
   const Catalogue catalogue = read_catalogue();
   RowProgress progress = expected_rows(paper, options);
-  const auto clusters = std::make_shared<Clusters>();
-  const auto answers = std::make_shared<KnownAnswers>();
   Reproduction reproduction;
   for (const PaperTable& table : paper.tables) {
     ReproducedTable& reproduced = reproduction.tables.emplace_back();
     const auto* rows = judged_rows(table, options.other);
     if (rows == nullptr) continue;
-    const TableCase of{paper, table, &catalogue, &progress, clusters, answers};
+    const TableCase of{paper, table, &catalogue, &progress};
     for (const Judgement& judgement : table.judgements) {
       progress.begin_judgement();
       reproduced.judgements.push_back(Judging(of, judgement, *rows, options).run());

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <utility>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
@@ -223,21 +221,21 @@ std::set<std::string> keys_of(const PaperTable& table) {
   return keys;
 }
 
-Names results_in(const RowCase& row, const nlohmann::ordered_json& document) {
-  Names results;
+void take_results(const RowCase& row, const nlohmann::ordered_json& document, Names& names) {
   for (const auto& [name, pointer] : row.of.table.results) {
     try {
-      results[name] = result_at(document, name, pointer);
+      names[name] = result_at(document, name, pointer);
     } catch (const json::exception& error) {
       throw InputError("", fmt::format("the result \"{}\": {}", name, error.what()));
     }
   }
-  return results;
 }
 
-RowAnswer answer_to(const RowCase& row, const json& scenario) {
+/// Answers what a row asks, adds the results to the names, and returns a finding of its run.
+std::string ask(const RowCase& row, const json& scenario, Names& names) {
   if (row.of.table.asks == RowAsks::timing) {
-    return {results_in(row, timed(*row.of.catalogue, scenario)), ""};
+    take_results(row, timed(*row.of.catalogue, scenario), names);
+    return "";
   }
   const RunResult result =
       run(settle(scenario_from(scenario, row.of.paper.source_file),
@@ -246,20 +244,8 @@ RowAnswer answer_to(const RowCase& row, const json& scenario) {
     throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
   }
   const std::set<std::string> keys = keys_of(row.of.table);
-  return {results_in(row, result_json(result, &keys)),
-          result.findings.empty() ? "" : result.findings.front().text};
-}
-
-/// Answers what a row asks, adds the results to the names, and returns a finding of its run.
-std::string ask(const RowCase& row, const json& scenario, Names& names) {
-  std::string key = row.of.table.name + '\n' + scenario.dump();
-  std::optional<RowAnswer> answer = row.of.answers->find(key);
-  if (!answer) {
-    answer = answer_to(row, scenario);
-    row.of.answers->keep(std::move(key), *answer);
-  }
-  for (const auto& [name, value] : answer->results) names[name] = value;
-  return answer->finding;
+  take_results(row, result_json(result, &keys), names);
+  return result.findings.empty() ? "" : result.findings.front().text;
 }
 
 }  // namespace

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <numeric>
-#include <optional>
-#include <utility>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/long_work/parallel.hpp"
@@ -85,22 +82,6 @@ void RowProgress::of_batch(std::size_t done) {
   on_progress_("rows", so_far,
                std::accumulate(expected_.begin() + static_cast<std::ptrdiff_t>(next_),
                                expected_.end(), std::max(end_, so_far)));
-}
-
-std::optional<RowAnswer> KnownAnswers::find(const std::string& key) const {
-  const std::lock_guard guard(mutex_);
-  const auto known = answers_.find(key);
-  return known == answers_.end() ? std::nullopt : std::optional(known->second);
-}
-
-void KnownAnswers::keep(std::string key, RowAnswer answer) {
-  const std::lock_guard guard(mutex_);
-  answers_.emplace(std::move(key), std::move(answer));
-}
-
-std::size_t KnownAnswers::count() const {
-  const std::lock_guard guard(mutex_);
-  return answers_.size();
 }
 
 bool is_reference(const TableCase& table, const PaperRow& row) {

@@ -3,10 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -39,25 +36,6 @@ class RowProgress {
   std::uint64_t end_ = 0;  // of the current judgement
 };
 
-/// What the scenario of a row came to.
-struct RowAnswer {
-  Names results;
-  std::string finding;  // of its run, such as out of memory
-};
-
-/// Answers by table and scenario: fits that leave out one row each begin alike, and a row may not
-/// depend on a constant that changes. Thread-safe.
-class KnownAnswers {
- public:
-  std::optional<RowAnswer> find(const std::string& key) const;
-  void keep(std::string key, RowAnswer answer);
-  std::size_t count() const;
-
- private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, RowAnswer> answers_;
-};
-
 /// A table of a paper, and what is needed to simulate its rows.
 struct TableCase {
   const Paper& paper;
@@ -65,7 +43,6 @@ struct TableCase {
   const Catalogue* catalogue = nullptr;  // where rows are simulated
   RowProgress* progress = nullptr;
   std::shared_ptr<Clusters> clusters = std::make_shared<Clusters>();
-  std::shared_ptr<KnownAnswers> answers = std::make_shared<KnownAnswers>();  // of all tables
 };
 
 /// Both values of a row.

@@ -2,13 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <cstddef>
 #include <nlohmann/json.hpp>
-#include <vector>
 
-#include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/measure/reproduction/paper.hpp"
-#include "experiments/measure/reproduction/row_values.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/pipeline_paper.hpp"
 #include "tests/support/refusal.hpp"
@@ -44,24 +39,6 @@ TEST_CASE("reproduce: a row is what its scenario comes to, and its error that ov
   CHECK(judged.judged.worst == doctest::Approx(-0.1));
   CHECK(judged.judged.rows == 2);
   CHECK_FALSE(judged.met);
-}
-
-TEST_CASE("reproduce: a scenario that comes again is simulated once") {
-  // The kind is no part of it, so two rows have one scenario: (4 + 1) * 3 us, the third (8 + 1)
-  // * 3.
-  const Paper paper = read_paper_of(paper_with(pipeline_table(
-      {{"a", 2, 4, 15}, {"b", 2, 4, 15}, {"a", 2, 8, 27}}, R"([{"name": "j", "each": 1}])")));
-  const Catalogue catalogue = read_catalogue();
-  const TableCase table{paper, paper.tables[0], &catalogue};
-  const std::vector<PaperRow>& rows = paper.tables[0].rows;
-  const auto values = row_values(table, rows, rows, {{{"pace", 1}}, {{"pace", 2}}, {{"pace", 1}}});
-  for (const std::size_t row : {0U, 1U}) {
-    CHECK(values[0][row].simulated == doctest::Approx(15));
-    CHECK(values[1][row].simulated == doctest::Approx(30));
-    CHECK(values[2][row].simulated == values[0][row].simulated);
-  }
-  CHECK(values[2][2].simulated == doctest::Approx(27));
-  CHECK(table.answers->count() == 4);
 }
 
 TEST_CASE("reproduce: constants are fitted to the rows that are named, and judged on others") {
